@@ -4,6 +4,7 @@ plain values.
 This room knows neither runs nor records. Whatever draws text of a run takes it through `shown`.
 """
 
+from .addresses import secrets_of_url, url_host
 from .card import (
     TONES,
     Card,
@@ -21,7 +22,6 @@ from .card import (
     wrapped,
 )
 from .escaping import csv_cell, csv_text, html, storable, terminal, unstorable
-from .addresses import secrets_of_url, url_host
 from .key_shapes import MASK
 from .masking import SHAPES_ONLY, Masker, mask, unmasked
 from .shortening import bytes_text, count_text, duration_text, middle, preview, time_text

@@ -13,7 +13,8 @@ _TOKEN_IN_PATH = re.compile(r"(?=[^/]*[0-9])(?=[^/]*[A-Za-z])[A-Za-z0-9_.~%+-]{1
 
 
 def secrets_of_url(url: str) -> tuple[str, ...]:
-    """What must not be shown of `url`: user and password, query values, the fragment, token-like path segments; as spelled and decoded.
+    """What must not be shown of `url`: user and password, query values, the fragment, token-like path segments; as
+    spelled and decoded.
 
     An address that cannot be taken apart is secret as a whole. For `Masker(secrets_of_url(meta.callback_url))`,
     which leaves out those that are too short to hide by value.
@@ -41,7 +42,8 @@ def _values(query: str) -> Iterator[str]:
 
 
 def url_host(url: str) -> str | None:
-    """The host of `url`, the only part that may be shown; none where there is none or it cannot be told. Text of a run: escape it."""
+    """The host of `url`, the only part that may be shown; none where there is none or it cannot be told. Text of a run:
+    escape it."""
     try:
         return urlsplit(url).hostname
     except ValueError:

@@ -1,7 +1,8 @@
 """Cards and small tables: plain frozen values that every surface draws, and their drawing for a terminal.
 
-Belongs here: what a card holds, the words of its tones, and `shown`, the one way of a run's text to a surface: masked, then shortened,
-then escaped. Cards hold raw text; whoever draws one passes every string through `shown`. HTML is drawn in `pictures`.
+Belongs here: what a card holds, the words of its tones, and `shown`, the one way of a run's text to a surface: masked,
+then shortened, then escaped. Cards hold raw text; whoever draws one passes every string through `shown`. HTML is drawn
+in `pictures`.
 """
 
 from collections.abc import Callable, Sequence
@@ -57,7 +58,8 @@ class Cell:
     tone: Tone = "plain"
 
 
-# -- the one way to a surface ------------------------------------------------------------------------------------------------
+# -- the one way to a surface
+# ------------------------------------------------------------------------------------------------
 
 _AHEAD = 8192
 _CUT_EFFECT = 4096
@@ -72,8 +74,8 @@ def shown(
 ) -> str:
     """`text` of a run, fit for a surface: masked, then shortened to `limit` characters, then escaped.
 
-    `limit`: characters before escaping, none for all of it. `escape`: `html`, `terminal`, `storable`, `csv_cell`, or `str` for a caller
-    that escapes later. `shorten`: `preview` (one line) or `middle`.
+    `limit`: characters before escaping, none for all of it. `escape`: `html`, `terminal`, `storable`, `csv_cell`, or
+    `str` for a caller that escapes later. `shorten`: `preview` (one line) or `middle`.
     """
     if limit is None:
         return escape(mask(text, masker))
@@ -92,11 +94,12 @@ def _masked_beginning(text: str, masker: Masker | None, limit: int) -> str:
     return mask(text, masker)
 
 
-# -- for a terminal ----------------------------------------------------------------------------------------------------------
+# -- for a terminal --
 
 
 def coloured(text: str, tone: Tone, colour: bool) -> str:
-    """`text`, which is escaped already, in the colour of its tone if `colour`; the caller knows whether its stream is a terminal."""
+    """`text`, which is escaped already, in the colour of its tone if `colour`; the caller knows whether its stream is a
+    terminal."""
     code = _CODES[tone] if colour else ""
     return f"\x1b[{code}m{text}\x1b[0m" if code and text else text
 
@@ -136,8 +139,8 @@ def table_text(
 ) -> str:
     """A table for a terminal, columns two spaces apart, numbers to the right. No newline at the end.
 
-    `width`: columns of the terminal, the widest columns give way first; none for no bound. `limit`: characters a cell. A row may be
-    shorter than the headers.
+    `width`: columns of the terminal, the widest columns give way first; none for no bound. `limit`: characters a cell.
+    A row may be shorter than the headers.
     """
     cells = [[cell if isinstance(cell, Cell) else Cell(cell) for cell in row[: len(headers)]] for row in rows]
     cells = [row + [Cell("")] * (len(headers) - len(row)) for row in cells]
@@ -192,7 +195,8 @@ def _narrowed(widths: list[int], width: int | None) -> list[int]:
     return narrow
 
 
-# -- columns of a terminal ---------------------------------------------------------------------------------------------------
+# -- columns of a terminal
+# ---------------------------------------------------------------------------------------------------
 
 
 def width_of(text: str) -> int:
@@ -213,7 +217,8 @@ def padded(text: str, width: int, right: bool = False) -> str:
 
 
 def cut(text: str, width: int) -> str:
-    """`text`, or its beginning and `…`, in at most `width` columns. For escaped text: a cut through an escape shows part of it."""
+    """`text`, or its beginning and `…`, in at most `width` columns. For escaped text: a cut through an escape shows
+    part of it."""
     if width_of(text) <= width:
         return text
     kept, room = [], width - 1

@@ -1,6 +1,7 @@
 """Text of a run made harmless for one surface each: HTML, a terminal, a CSV cell, UTF-8 storage.
 
-Belongs here: one function a surface, each saying whether it can be undone. Escaping comes last, after masking and shortening.
+Belongs here: one function a surface, each saying whether it can be undone. Escaping comes last, after masking and
+shortening.
 
 | function | can be undone |
 |---|---|
@@ -12,8 +13,8 @@ Belongs here: one function a surface, each saying whether it can be undone. Esca
 import re
 from html import escape as _escape_markup
 
-# Invisible or acting characters beyond the controls: soft hyphen, joiners and fillers of no width, marks of direction, separators
-# of lines, annotation and tag characters.
+# Invisible or acting characters beyond the controls: soft hyphen, joiners and fillers of no width, marks of direction,
+# separators of lines, annotation and tag characters.
 _HIDDEN_RANGES = (
     "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff0-\ufffb"
     "\U000e0000-\U000e007f"
@@ -28,7 +29,8 @@ _ON_LINES = _PICTURES | {"\t": "    "}
 
 
 def html(text: str) -> str:
-    """For HTML, between tags and inside quoted attributes. What acts unseen becomes visible (`␛`, `\\u202e`); LF and TAB stay.
+    """For HTML, between tags and inside quoted attributes. What acts unseen becomes visible (`␛`, `\\u202e`); LF and
+    TAB stay.
 
     The result holds no `<`, `>`, `"`, `'` and no control character but LF and TAB. Display only.
     """
@@ -36,7 +38,8 @@ def html(text: str) -> str:
 
 
 def terminal(text: str, multiline: bool = False) -> str:
-    """For a terminal: nothing in it moves the cursor, changes colour or direction, or rings. LF is `⏎`, or itself with `multiline`.
+    """For a terminal: nothing in it moves the cursor, changes colour or direction, or rings. LF is `⏎`, or itself with
+    `multiline`.
 
     Display only.
     """
@@ -58,15 +61,17 @@ def _code(character: str) -> str:
     return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"
 
 
-# -- kept, not shown ---------------------------------------------------------------------------------------------------------
+# -- kept, not shown --
 
-# A backslash of the text is respelled only where it would read as one of these escapes; every other text stays as it is.
+# A backslash of the text is respelled only where it would read as one of these escapes; every other text stays as it
+# is.
 _NOT_STORABLE = re.compile(rf"[{_SURROGATES}]|\\(?=u(?:d[89a-f][0-9a-f]{{2}}|005c))")
 _STORED_ESCAPE = re.compile(r"\\u(d[89a-f][0-9a-f]{2}|005c)")
 
 
 def storable(text: str) -> str:
-    """`text` fit for UTF-8: a lone surrogate is written as its `\\udXXX` escape (and a backslash that only looks like one as `\\u005c`).
+    """`text` fit for UTF-8: a lone surrogate is written as its `\\udXXX` escape (and a backslash that only looks like
+    one as `\\u005c`).
 
     Anything else stays the same, character by character. `unstorable` undoes it.
     """
@@ -83,10 +88,12 @@ _ESCAPED_FORMULA = re.compile("'+[=+\\-@\t\r\n＝＋－＠]")
 
 
 def csv_cell(value: str | int | float | None) -> str:
-    """A cell that no spreadsheet takes for a formula: a text that starts like one gets an apostrophe in front; lone surrogates as in `storable`.
+    """A cell that no spreadsheet takes for a formula: a text that starts like one gets an apostrophe in front; lone
+    surrogates as in `storable`.
 
-    A number stays a number (`-5`); a text that reads like one (`"-5"`) is text and gets the apostrophe. None is the empty cell.
-    `csv_text` undoes it. Quoting is the writer's: quote every text, or a lone CR inside one ends the row for some readers.
+    A number stays a number (`-5`); a text that reads like one (`"-5"`) is text and gets the apostrophe. None is the
+    empty cell. `csv_text` undoes it. Quoting is the writer's: quote every text, or a lone CR inside one ends the row
+    for some readers.
     """
     if not isinstance(value, str):
         return "" if value is None else str(value)

@@ -1,10 +1,13 @@
-"""What looks like a key to anybody: tokens of known form, private keys, passwords in addresses, values behind a telling name.
+"""What looks like a key to anybody: tokens of known form, private keys, passwords in addresses, values behind a telling
+name.
 
-Belongs here: one line a shape, in a table, and the few that need more than a pattern. Secrets known by value are in `masking.py`.
+Belongs here: one line a shape, in a table, and the few that need more than a pattern. Secrets known by value are in
+`masking.py`.
 
-A mask says nothing about what it hides, not even its length. Every rule reads a text from left to right and never comes back, so
-that a megabyte made to be slow is not; a rule is tried only on a text that holds its needle, so clean text costs a few searches.
-A rule also knows the beginning of a secret whose end is cut off, so that masking the first part of a text is as good as masking it all.
+A mask says nothing about what it hides, not even its length. Every rule reads a text from left to right and never comes
+back, so that a megabyte made to be slow is not; a rule is tried only on a text that holds its needle, so clean text
+costs a few searches. A rule also knows the beginning of a secret whose end is cut off, so that masking the first part
+of a text is as good as masking it all.
 """
 
 import re
@@ -16,7 +19,8 @@ MASK = "•••masked•••"
 
 @dataclass(frozen=True, slots=True)
 class _Shape:
-    """Keys that can be told by how they look. Group 1 of the pattern, where there is one, is what may stay in front of the mask."""
+    """Keys that can be told by how they look. Group 1 of the pattern, where there is one, is what may stay in front of
+    the mask."""
 
     needles: tuple[str, ...]
     """Lower case; a text that holds none of them, whatever its case, holds no such key."""
@@ -54,7 +58,8 @@ _SHAPES = (
     _Shape(("whsec_",), re.compile(r"whsec_[A-Za-z0-9_+/=-]{2,}")),
     _Shape(("aiza",), re.compile(r"AIza[A-Za-z0-9_-]{30,}")),
     _Shape(("hf_",), re.compile(_START + r"hf_[A-Za-z0-9]{20,}")),
-    # scheme://user:password@ (the password may hold any sign but a slash; the scheme is not looked at: that would be slow)
+    # scheme://user:password@ (the password may hold any sign but a slash; the scheme is not looked at: that would be
+    # slow)
     _Shape(("@",), re.compile(r"""(:(?:\\?/){2}[^\s/?#@:"'<>\\]*:)[^\s/"'<>\\]+(?=@)""")),
     _Shape(
         ("bearer",),
@@ -102,11 +107,12 @@ def _web_token(found: re.Match[str]) -> str:
 
 
 def _aligned_lower(text: str) -> str:
-    """Lower case, character by character at the same index. The dotted capital I is the only one whose lower case is longer."""
+    """Lower case, character by character at the same index. The dotted capital I is the only one whose lower case is
+    longer."""
     return (text if text.isascii() else text.replace("İ", "i")).lower()
 
 
-# -- by the name in front: password=…, "api_key": "…" ------------------------------------------------------------------------
+# -- by the name in front: password=…, "api_key": "…" --
 
 _ASSIGNING = re.compile(
     r"""(?P<name>"""
@@ -127,7 +133,8 @@ _NAME_STARTS = (
     "auth",
     "credential",
 )
-"""What a telling name begins with. Twelve plain searches and a look at each place are much faster than one search for the pattern."""
+"""What a telling name begins with. Twelve plain searches and a look at each place are much faster than one search for
+the pattern."""
 _BARE_VALUE = re.compile(r"""(?:[^\s"'`&<>\\;,)}\]]|[,)}\]](?![\s"'`\\]|$)|\\(?![nrtbfux"'`\\]))+""")
 _QUOTE_MARKS = re.compile(r"""\\++["'`]?|["'`]|\n""")
 _STRUCTURE_ONLY = re.compile(r"[\s,:;}\])\\]*")
@@ -167,10 +174,11 @@ def _bare_end(text: str, start: int) -> int:
 
 
 def _quoted_end(text: str, start: int, opening: str) -> int:
-    """Where the string ends that `opening` (a quote sign and the backslashes before it) began; a line's end, where it never does.
+    """Where the string ends that `opening` (a quote sign and the backslashes before it) began; a line's end, where it
+    never does.
 
-    In a JSON string inside k strings the closing quote has exactly 2^k - 1 backslashes of its own, and each backslash of the value before
-    it counts 2^(k+1); fewer backslashes close a string further out.
+    In a JSON string inside k strings the closing quote has exactly 2^k - 1 backslashes of its own, and each backslash
+    of the value before it counts 2^(k+1); fewer backslashes close a string further out.
     """
     own, sign = len(opening) - 1, opening[-1]
     for mark in _QUOTE_MARKS.finditer(text, start):

@@ -1,8 +1,8 @@
 """Secrets out of text: by value (what the run itself names as secret) and by shape (what looks like a key to anybody).
 
-Belongs here: the `Masker`, the one switch, and the search for known values; the shapes of keys are in `key_shapes.py`. Does not belong
-here: shortening and escaping, which come after masking and in that order, because a piece of a secret left by a cut, or a secret
-respelled by an escape, is found by nobody.
+Belongs here: the `Masker`, the one switch, and the search for known values; the shapes of keys are in `key_shapes.py`.
+Does not belong here: shortening and escaping, which come after masking and in that order, because a piece of a secret
+left by a cut, or a secret respelled by an escape, is found by nobody.
 """
 
 import re
@@ -19,7 +19,8 @@ from .key_shapes import MASK, mask_shapes
 SHORTEST_SECRET = 6
 """Characters. Anything shorter occurs in ordinary text too often to be hidden by value."""
 _PIECE = 12
-"""A beginning or an end of a secret is masked from this many characters on: texts are cut by tools and by the engine as well."""
+"""A beginning or an end of a secret is masked from this many characters on: texts are cut by tools and by the engine as
+well."""
 _ROUNDS = 8
 
 _masking: ContextVar[bool] = ContextVar("recovery_kit_masking", default=True)
@@ -27,7 +28,8 @@ _masking: ContextVar[bool] = ContextVar("recovery_kit_masking", default=True)
 
 @contextmanager
 def unmasked() -> Iterator[None]:
-    """Show secrets inside the `with` block; the one switch there is. It holds for this thread or task only: others keep masking."""
+    """Show secrets inside the `with` block; the one switch there is. It holds for this thread or task only: others keep
+    masking."""
     before = _masking.set(False)
     try:
         yield
@@ -37,10 +39,11 @@ def unmasked() -> Iterator[None]:
 
 @dataclass(frozen=True, slots=True, init=False, repr=False)
 class Masker:
-    """A function from text to text without secrets; a value, equal to another with the same secrets. Its repr names none.
+    """A function from text to text without secrets; a value, equal to another with the same secrets. Its repr names
+    none.
 
-    `secrets`: values to hide wherever they occur, also in their URL, JSON, base64 and hexadecimal spelling; values shorter than
-    `SHORTEST_SECRET` are left out. Shapes of keys are hidden in any case.
+    `secrets`: values to hide wherever they occur, also in their URL, JSON, base64 and hexadecimal spelling; values
+    shorter than `SHORTEST_SECRET` are left out. Shapes of keys are hidden in any case.
     """
 
     secrets: tuple[str, ...]
@@ -78,11 +81,12 @@ def mask(text: str, masker: Masker | None = None) -> str:
     return (masker or SHAPES_ONLY)(text)
 
 
-# -- by value ----------------------------------------------------------------------------------------------------------------
+# -- by value --
 
 
 def _spellings_of(secret: str) -> Iterator[str]:
-    """How a secret reads as it is, in a URL, in JSON (once and twice), in base64 at each of the three alignments, and in hexadecimal."""
+    """How a secret reads as it is, in a URL, in JSON (once and twice), in base64 at each of the three alignments, and
+    in hexadecimal."""
     raw = secret.encode("utf-8", "surrogatepass")
     percent, plus = quote(raw, safe=""), quote_plus(raw)
     yield secret

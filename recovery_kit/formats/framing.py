@@ -178,18 +178,20 @@ def salvage(data: Buffer, framing: Framing, stepped_over: Iterable[int]) -> Salv
         return Salvage(None, (), None, ())
     zeros = _zeros(data, framing)
     swallowed = next((index for index in stepped_over if _holds_a_frame(data, framing[index])), None)
-    start = framing.end if swallowed is None else framing.offsets[swallowed]
-    if swallowed is None and zeros and zeros[-1].offset + zeros[-1].size >= framing.end:
-        start = max(start, zeros[-1].offset + zeros[-1].size)
-    if start >= framing.size:
+    begin = start = framing.end if swallowed is None else framing.offsets[swallowed]
+    if swallowed is None and zeros and framing.lengths[-1] == 0:  # zeros may have eaten the beginning of a length
+        begin, start = zeros[-1].offset, zeros[-1].offset + zeros[-1].size
+    if start >= framing.size or (framing.torn_at is None and swallowed is None):
         return Salvage(None, (), swallowed, zeros)
     frames = tuple(_behind(data, start, whole_first=swallowed is None))
-    return Salvage((start, frames[0].offset if frames else framing.size), frames, swallowed, zeros)
+    return Salvage((begin, frames[0].offset if frames else framing.size), frames, swallowed, zeros)
 
 
 def _holds_a_frame(data: Buffer, frame: Frame) -> bool:
-    """Whether another length prefix stands inside: the text of a record has no raw NUL, so this one spans a tear."""
-    return bool(frame.length) and bool(_RESYNC.search(data, frame.offset + 8, frame.offset + 8 + frame.length + 2))
+    """Whether another length prefix begins inside: the text of a record has no raw NUL, so this one spans a tear."""
+    begin, end = frame.offset + 8, frame.offset + 8 + frame.length
+    found = _RESYNC.search(data, begin, end + LENGTH.size + 3)
+    return found is not None and found.start() < end
 
 
 def _zeros(data: Buffer, framing: Framing) -> tuple[Block, ...]:

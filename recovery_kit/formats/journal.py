@@ -4,7 +4,7 @@
 reader takes: *seen* (by the peeked kind) or *verified* (each frame judged). What records mean is `history`'s business.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -15,8 +15,8 @@ from recovery_kit.records.engines import NEWEST, Engine, engine
 from recovery_kit.records.journal import KINDS, Record
 
 from . import framing as fr
-from .judge import Judged, judge
-from .skim import SKIMS
+from .judge import judge
+from .skim import SKIMS, count_calls
 from .writing import json_of
 
 _BODY = {name: msgspec.json.Decoder(kind.type).decode for name, kind in KINDS.items()}
@@ -45,7 +45,6 @@ class Journal:
         self.framing = framing or fr.scan(self.data, engine("kit"))
         self.missing = data is None
         self._refused: fr.ErrorClass = refused or "missing"
-        self._judged: dict[tuple[str, int], Judged] = {}
         self._readings: dict[tuple[str, bool], Reading] = {}
 
     @property
@@ -58,28 +57,21 @@ class Journal:
         at, size = self.framing.offsets[index] + 8, self.framing.lengths[index]
         return memoryview(self.data)[at : at + size]
 
-    def judged(self, index: int, rules: Engine) -> Judged:
-        """What that engine's parser makes of a frame (verified)."""
-        key = (rules.name, index)
-        if key not in self._judged:
-            self._judged[key] = judge(self.payload(index), rules)
-        return self._judged[key]
-
     def kind(self, index: int) -> str | None:
         """A frame's kind from its first bytes; None where they name none that we know."""
         number = self.framing.kinds[index]
         return fr.KIND_NAMES[number] if number != fr.OTHER else None
 
-    def body(self, index: int, decode: Callable[[Any], Any] | None = None) -> Any:
-        """A frame's record, or another reading of its body. Only for frames that a `Reading` holds."""
+    def body(self, index: int, rules: Engine, decode: Callable[[Any], Any] | None = None) -> Any:
+        """A frame's record, or another reading of its body. Only for frames that a `Reading` of that engine holds."""
         name = self.kind(index)
         if name is not None and index not in self._odd:
             try:
                 return (decode or _BODY[name])(self.payload(index)[_START[name] : -1])
             except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
                 self._odd.add(index)
-        judged = self.judged(index, engine("kit"))
-        return judged.record if decode is None else decode(json_of(judged.record))
+        record = judge(self.payload(index), rules).record
+        return record if decode is None else decode(json_of(record))
 
     @cached_property
     def _odd(self) -> set[int]:
@@ -118,10 +110,9 @@ class Journal:
         return Journal(self.data, framing=framing)
 
     def grown(self, data: fr.Buffer) -> "Journal":
-        """The same journal with more bytes behind; what was judged stays judged."""
+        """The same journal with more bytes behind."""
         known = self.framing
         more = Journal(data, framing=fr.scan(data, engine("kit")) if known.error else fr.extend(known, data))
-        more._judged = dict(self._judged)
         more._odd.update(self._odd)
         return more
 
@@ -134,7 +125,7 @@ class Reading:
     rules: Engine
     verified: bool
     error: fr.ErrorClass | None
-    frames: tuple[int, ...]
+    frames: Sequence[int]
     """Indexes of the frames it reads."""
     kinds: tuple[str, ...]
     """Their kinds."""
@@ -155,37 +146,52 @@ class Reading:
 
     def record(self, frame: int) -> Record:
         """The record of a frame, whole."""
-        return self.journal.body(frame)
+        return self.journal.body(frame, self.rules)
+
+    def count_calls(self, frame: int) -> int:
+        """How many calls a `ToolBatch` has, without looking at them."""
+        return len(self.journal.body(frame, self.rules, count_calls).calls)
 
     def skim(self, frame: int, kind: str) -> Any:
         """A frame with a window or metadata, as far as a fold needs it; any other kind whole."""
         decoder = SKIMS.get(kind)
-        return self.journal.body(frame, decoder.decode if decoder else None)
+        return self.journal.body(frame, self.rules, decoder.decode if decoder else None)
 
 
 def _reading(journal: Journal, rules: Engine, verified: bool) -> Reading:
     framing = journal.framing
-    version, error = (None, journal.error) if journal.missing else fr.preamble(journal.data, rules)
-    if journal.missing or error or framing.error:
-        return Reading(journal, rules, verified, error or framing.error, (), (), (), 0, 0)
+    _, error = (None, journal.error) if journal.missing else fr.preamble(journal.data, rules)
+    error = error or framing.error
+    if error:
+        return Reading(journal, rules, verified, error, (), (), (), 0, 0)
+    if not verified and fr.OTHER not in framing.kinds and rules.knows_all:
+        kinds = tuple(map(fr.KIND_NAMES.__getitem__, framing.kinds))
+        return Reading(journal, rules, verified, None, range(len(kinds)), kinds, (), len(kinds), framing.end)
+    return _judged_reading(journal, rules, verified)
+
+
+def _judged_reading(journal: Journal, rules: Engine, verified: bool) -> Reading:
+    framing, odd = journal.framing, journal._odd
     frames: list[int] = []
     kinds: list[str] = []
     unread: list[Unread] = []
     n_frames, end = len(framing), framing.end
-    for index, (offset, length, number) in enumerate(framing):
-        name = fr.KIND_NAMES[number] if number != fr.OTHER else None
-        if name is None or verified or rules.version < (0, 6, 4):
-            judged = journal.judged(index, rules)
-            if judged.readable:
-                name = judged.kind
-                if judged.odd:
-                    journal._odd.add(index)
-            else:
-                unread.append(Unread(index, offset, length, judged.kind, judged.why or ""))
-                if not rules.steps_over_unreadable:
-                    n_frames, end = index + 1, offset
-                    break
-                continue
-        frames.append(index)
-        kinds.append(name or "")
+    trust = not verified and rules.knows_all
+    for index, number in enumerate(framing.kinds):
+        if trust and number != fr.OTHER:
+            kinds.append(fr.KIND_NAMES[number])
+            frames.append(index)
+            continue
+        verdict = judge(journal.payload(index), rules)
+        if verdict.readable:
+            if verdict.odd:
+                odd.add(index)
+            kinds.append(verdict.kind or "")
+            frames.append(index)
+            continue
+        offset = framing.offsets[index]
+        unread.append(Unread(index, offset, framing.lengths[index], verdict.kind, verdict.why or ""))
+        if not rules.steps_over_unreadable:
+            n_frames, end = index + 1, offset
+            break
     return Reading(journal, rules, verified, None, tuple(frames), tuple(kinds), tuple(unread), n_frames, end)

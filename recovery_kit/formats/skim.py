@@ -3,7 +3,7 @@
 `Raw` members are views into the journal; nothing is copied until somebody looks. The full vocabulary is in `records`.
 """
 
-from msgspec import Raw, Struct, UnsetType, field
+from msgspec import Raw, Struct, field
 from msgspec.json import Decoder
 
 from recovery_kit.records.journal import Identity
@@ -99,8 +99,10 @@ class MetaSkim(Struct, frozen=True, kw_only=True):
     flags: Flags = NO_FLAGS
 
 
-class At(Struct, frozen=True):
-    at: int | UnsetType
+class CallsSkim(Struct, frozen=True):
+    """A batch, as far as counting its calls needs it."""
+
+    calls: tuple[Raw, ...]
 
 
 SKIMS: dict[str, Decoder] = {
@@ -115,3 +117,4 @@ SKIMS: dict[str, Decoder] = {
 read_meta = Decoder(RunMeta).decode
 skim_meta = Decoder(MetaSkim).decode
 read_entries = Decoder(tuple[Entry, ...]).decode
+count_calls = Decoder(CallsSkim).decode

@@ -23,7 +23,7 @@ ROLES: dict[type, str] = {UserMessage: "user", AssistantTurn: "assistant", ToolR
 """Who speaks, where the kind of the entry says so. A plain text is sent as its region asks for."""
 
 
-@dataclass(slots=True, weakref_slot=False)
+@dataclass(slots=True)
 class Standing:
     """An entry and the points at which it stood in its region."""
 
@@ -119,6 +119,9 @@ def standings(points: Sequence[Point]) -> list[Standing]:
                     if id(row) not in kept:
                         row.last_point, row.stands = point.index - 1, False
         held = now
+    for _, rows in held.values():
+        for row in rows:
+            row.last_point = points[-1].index
     return found
 
 

@@ -3,7 +3,7 @@
 What the engine's own fold gives (leviath-run-directory 4.2, 4.3; 0.5-to-0.6 N8). No file is opened here.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence, Set
 from typing import Any
 
 import msgspec
@@ -202,17 +202,42 @@ _WITH_META = frozenset({"Header", "Progress", "Checkpoint"})
 
 def _run(reading: Reading, stop: int) -> Fold:
     kinds, frames = reading.kinds, reading.frames
-    anchor = max((place for place in range(stop) if kinds[place] in _WHOLE), default=0)
-    last_meta = max((place for place in range(stop) if kinds[place] in _WITH_META), default=0)
+    anchor, last_meta, last_batch = (_last(kinds, stop, those) for those in (_WHOLE, _WITH_META, {"ToolBatch"}))
     state = Fold(reading.rules)
     for place in range(stop):
         kind = kinds[place]
         if kind not in STEPS:
             continue
-        if place < anchor and KINDS[kind].makes_point and (place < last_meta or kind not in _WITH_META):
+        if KINDS[kind].makes_point and place < anchor and (place < last_meta or kind not in _WITH_META):
             continue  # its window is replaced, and its metadata too
+        if place < last_batch and kind in _BEFORE_A_BATCH:
+            how = _BEFORE_A_BATCH[kind]
+            state = state if how is None else how(state, reading.count_calls(frames[place]))
+            continue
+        if kind in _ONLY_COUNTED and place < stop - 1:
+            state = _ONLY_COUNTED[kind](state)
+            continue
         state = step(state, kind, reading.skim(frames[place], kind), reading.offset(frames[place]))
     return state
+
+
+def _last(kinds: Sequence[str], stop: int, those: Set[str]) -> int:
+    return next((place for place in range(stop - 1, -1, -1) if kinds[place] in those), 0)
+
+
+def _count_calls(state: Fold, calls: int) -> Fold:
+    return replace(state, tool_calls=state.tool_calls + calls)
+
+
+_BEFORE_A_BATCH: dict[str, Callable[[Fold, int], Fold] | None] = {"ToolBatch": _count_calls, "ToolCallDone": None}
+"""What is left to do for a record of an earlier batch: a later one takes its place whatever became of it."""
+
+_ONLY_COUNTED: dict[str, Callable[[Fold], Fold]] = {
+    "Inference": lambda state: replace(state, inferences=state.inferences + 1),
+    "InferenceUsage": lambda state: replace(state, inferences=state.inferences + 1, usages=state.usages + 1),
+    "Message": lambda state: replace(state, messages=state.messages + 1),
+}
+"""Records that are counted and not looked into: `STEPS` without their time, which only the last record's counts."""
 
 
 class Point(msgspec.Struct, frozen=True):

@@ -71,7 +71,8 @@ def _of_stage(stage: StageRecord) -> Stay:
 def _of_bills(bills: Sequence[Bill], names: StageNames) -> Iterator[Stay]:
     seen: dict[str, int] = {}
     for stage, group in groupby(bills, key=lambda bill: bill.record.stage):
-        mine = [bill.record for bill in (rows := list(group))]
+        rows = list(group)
+        mine = [bill.record for bill in rows]
         figures = [record.cost_usd for record in mine if record.cost_usd is not None]
         number = seen[stage] = seen.get(stage, -1) + 1
         unpriced = len(mine) - len(figures)

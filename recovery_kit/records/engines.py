@@ -1,10 +1,12 @@
 """What differs by engine version, as one table. A rule that is not here is the same in all of them."""
 
 from dataclasses import dataclass, replace
+from functools import cache
 
 Version = tuple[int, int, int]
 
 
+@cache
 def version(text: str) -> Version:
     """`"0.6.4"` as numbers that compare."""
     a, b, c = (int(piece) for piece in text.split("."))
@@ -55,6 +57,11 @@ class Engine:
     """A reload into a later stage has the regions of that stage's own layout. No engine does this; `kit` does."""
     presents_without_response: bool = False
     """An edit or an approval after a restart leads on to the next question. No engine does this; `kit` does (5.8)."""
+
+    @property
+    def knows_all(self) -> bool:
+        """Whether it knows every kind and shape that the kit knows."""
+        return self.version >= version(NEWEST)
 
     @property
     def version(self) -> Version:

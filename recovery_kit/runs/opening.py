@@ -126,13 +126,12 @@ def _in_mapping(files: Mapping[str, bytes]) -> dict[str, Run]:
     places = {name.rsplit("/", 1)[0] if "/" in name else "" for name in files if name.rsplit("/", 1)[-1] in MARKS}
     found: dict[str, Run] = {}
     for place in sorted(places):
-        prefix = place + "/" if place else ""
-        mine = {name.removeprefix(prefix): data for name, data in files.items() if name.startswith(prefix)}
-        run_id = place.rsplit("/", 1)[-1] or _own_id(mine)
-        found[place or run_id] = Run(run_id, MappingSource(mine, place or "bytes"), place or run_id)
+        source = MappingSource(files, place or "bytes", place + "/" if place else "")
+        run_id = place.rsplit("/", 1)[-1] or _own_id(source)
+        found[place or run_id] = Run(run_id, source, place or run_id)
     return found
 
 
-def _own_id(files: Mapping[str, bytes]) -> str:
-    meta = _metadata(MappingSource(files))
+def _own_id(source: Source) -> str:
+    meta = _metadata(source)
     return meta.run_id if meta else "run"

@@ -82,16 +82,19 @@ def _walk(folder: Path, prefix: str, depth: int) -> list[FileFact]:
 
 @dataclass(frozen=True)
 class MappingSource:
-    """Named bytes, as a test or another program hands them over."""
+    """Named bytes, as a test or another program hands them over; of those that begin with `prefix`, what comes after."""
 
     files: Mapping[str, bytes] = field(repr=False)
     label: str = "bytes"
+    prefix: str = ""
 
     def facts(self) -> dict[str, FileFact]:
-        return {name: FileFact(name, len(data)) for name, data in sorted(self.files.items())}
+        mine = sorted(name for name in self.files if name.startswith(self.prefix))
+        names = {name: name.removeprefix(self.prefix) for name in mine}
+        return {short: FileFact(short, len(self.files[name])) for name, short in names.items()}
 
     def read(self, name: str) -> bytes | None:
-        return self.files.get(name)
+        return self.files.get(self.prefix + name)
 
 
 def archive_files(path: Path) -> dict[str, bytes] | None:

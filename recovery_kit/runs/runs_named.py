@@ -1,0 +1,68 @@
+"""Runs by what a person types: a path, else an id or the beginning of one in the folder where the engine keeps its runs.
+
+Belongs here: finding the place that was meant. An id is a name, never a path. How a moment of a run is named is in
+`points_named.py`.
+"""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from recovery_kit.errors import UnknownMoment, UnsafeName
+from recovery_kit.history.findings import SAFE_ID
+
+from .collection import Runs
+from .opening import MARKS, open_run, open_runs
+from .run import Run
+
+
+def runs_root(environment: Mapping[str, str] | None = None) -> Path:
+    """Where the engine keeps its runs: `$LEVIATH_RUNS_DIR`, else `runs` below `${LEVIATH_HOME:-~}/.leviath`
+    (leviath-run-directory 1.1). Nothing is looked for."""
+    told = os.environ if environment is None else environment
+    if told.get("LEVIATH_RUNS_DIR"):
+        return Path(told["LEVIATH_RUNS_DIR"])
+    home = told.get("LEVIATH_HOME")
+    return (Path(home) if home else Path.home()) / ".leviath" / "runs"
+
+
+def run_named(text: str, root: Path | None = None) -> Run:
+    """The run at a path, else the one with that id, or with the one id that begins so, below `root`.
+
+    `root`: by default `runs_root()`. Raises NotARun, UnknownMoment, and UnsafeName for what is neither a path that is
+    there nor a name.
+    """
+    if os.path.lexists(text):
+        return open_run(text)
+    return _below(_name(text), root or runs_root())
+
+
+def runs_named(text: str | None = None, root: Path | None = None) -> Runs:
+    """All runs at a path, or the one of that id below `root`; without a text all runs below `root`. Raises as `run_named`."""
+    if text is None:
+        return open_runs(root or runs_root())
+    if os.path.lexists(text):
+        return open_runs(text)
+    run = _below(_name(text), root or runs_root())
+    return Runs(lambda: {run.source: run}, label=text)
+
+
+def _name(text: str) -> str:
+    if not SAFE_ID.fullmatch(text):
+        raise UnsafeName(text, "there is nothing there, and it is no id of a run either")
+    return text
+
+
+def _below(name: str, root: Path) -> Run:
+    """Only folders are looked at until one fits: opening thousands of journals to find one would take its time."""
+    try:
+        with os.scandir(root) as entries:
+            names = {entry.name for entry in entries if entry.name.startswith(name) and _is_run(entry)}
+    except OSError:
+        raise UnknownMoment(root, f"the folder cannot be listed, so no run {name!r} is found in it") from None
+    fitting = [name] if name in names else sorted(names)
+    return open_run(root / fitting[0]) if len(fitting) == 1 else open_runs(root)[name]
+
+
+def _is_run(entry: os.DirEntry[str]) -> bool:
+    return entry.is_dir(follow_symlinks=False) and any(os.path.isfile(os.path.join(entry.path, mark)) for mark in MARKS)
