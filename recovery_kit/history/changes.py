@@ -66,9 +66,8 @@ def _transaction(event: Event, link: Link | None, explained_by: Explanation | No
         )  # fmt: skip
 
 
-_Region = tuple[
-    str | None, str | None, str | None, int | None, int | None, int | None, int | None, int | None, int | None, int | None
-]
+_Text, _Number = str | None, int | None
+_Region = tuple[_Text, _Text, _Text, _Number, _Number, _Number, _Number, _Number, _Number, _Number]
 
 
 def _of_region(commit: RegionCommit | None) -> _Region:

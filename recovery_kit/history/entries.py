@@ -1,7 +1,7 @@
 """Entries of windows through time: when each came into the window, and when it stood there last.
 
-An entry has no id. Within a region it goes on while an entry of the same bytes stands in the next window; one that comes
-back after it was gone is a new one.
+An entry has no id. Within a region it goes on while an entry of the same bytes stands in the next window; one that
+comes back after it was gone is a new one.
 """
 
 from collections import defaultdict, deque
@@ -11,7 +11,7 @@ from functools import cached_property
 
 import msgspec
 
-from recovery_kit.records.window import AssistantTurn, Entry, EntryKind, ToolResult, UserMessage, Window
+from recovery_kit.records.window import AssistantTurn, Entry, ToolResult, UserMessage, Window
 
 from .fold import Point
 from .windows import RegionView, text_of

@@ -1,5 +1,5 @@
-"""Stays in stages: visits of the ledger, the ledger's sums where it has no visits, else rebuilt from bills (leviath-run-directory 2.3;
-0.5-to-0.6 N11)."""
+"""Stays in stages: visits of the ledger, the ledger's sums where it has no visits, else rebuilt from bills
+(leviath-run-directory 2.3; 0.5-to-0.6 N11)."""
 
 from collections.abc import Iterator, Sequence
 from itertools import groupby

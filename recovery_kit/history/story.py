@@ -21,7 +21,7 @@ from .chain import Chain, NamedPoint, Revisions, chain, name_points
 from .clock import TimeAccount, time_account
 from .disagreements import Disagreement, disagreements
 from .events import Event, events
-from .fold import Fold, Point, begins, fold, settled, step, walk_points
+from .fold import Fold, Pending, Point, begins, fold, settled, step, walk_points
 from .layout import layout_order
 from .lives import Life, life_at, lives
 from .prompts import Prompt, open_now, prompts
@@ -139,6 +139,23 @@ class Story:
             if rows and not self.turn_told(event, state):
                 return HiddenBatch(event.record.iteration, event.offset, rows)
         return None
+
+    @cached_property
+    def hidden_pending(self) -> Pending | None:
+        """The hidden batch as if it were still pending: its real results, and nothing for the open calls."""
+        hidden = self.hidden_batch
+        if hidden is None:
+            return None
+        batch = next(e.record for e in self.events if e.kind == "ToolBatch" and e.offset == hidden.offset)
+        done = {e.offset: e.record.result for e in self.events if e.kind == "ToolCallDone"}
+        rows = sorted((c for c in self.calls if c.offset == hidden.offset), key=lambda call: call.position)
+        held = tuple(
+            (call.result, hidden.offset) if call.result is not None
+            else (done.get(row.evidence_offset), row.evidence_offset) if row.certainty == "done" and row.evidence_offset
+            else (None, None)
+            for call, row in zip(batch.calls, rows, strict=True)
+        )  # fmt: skip
+        return Pending(batch, hidden.offset, tuple(r for r, _ in held), tuple(o for _, o in held))
 
     @staticmethod
     def turn_told(batch: Event, state: Fold | None) -> bool:

@@ -58,6 +58,11 @@ class Engine:
     presents_without_response: bool = False
     """An edit or an approval after a restart leads on to the next question. No engine does this; `kit` does (5.8)."""
 
+    reads_behind_tears: bool = False
+    """Goes on from what lies readable behind a tear too. No engine does this; `kit` does."""
+    replays_hidden_batches: bool = False
+    """Brings a batch with open calls back that the fold has dropped. No engine does this; `kit` does."""
+
     @property
     def knows_all(self) -> bool:
         """Whether it knows every kind and shape that the kit knows."""
@@ -77,7 +82,7 @@ def _table() -> dict[str, Engine]:
         rows[name] = rules
     rows["kit"] = replace(
         rules, name="kit", keeps_fan_out=True, extends_torn_tail=False, keeps_later_regions=True,
-        presents_without_response=True,
+        presents_without_response=True, reads_behind_tears=True, replays_hidden_batches=True,
     )  # fmt: skip
     return rows
 

@@ -94,7 +94,8 @@ def _unreadable(story: Story, rules: Engine, _: Outlook) -> list[dict[str, Any]]
     ]
 
 
-def _restart(story: Story, rules: Engine, ahead: Outlook) -> dict[str, Any]:
+def restart_answer(ahead: Outlook) -> dict[str, Any]:
+    """What a restart would do."""
     row: dict[str, Any] = {
         "resumes": ahead.resumes,
         "why": ahead.why,
@@ -125,10 +126,10 @@ def _restart(story: Story, rules: Engine, ahead: Outlook) -> dict[str, Any]:
     if after is not None:
         row["fan_out_dropped"] = after.dropped
         row["fan_out_after"] = {
-            "active": list(after.active),
-            "pending": list(after.pending),
+            "active": [item for item, _ in after.active],
+            "pending": [item.id for item in after.pending],
             "failed": dict(after.failed),
-            "summaries": list(after.summaries),
+            "summaries": [item for item, _ in after.summaries],
         }
     return row
 
@@ -340,7 +341,7 @@ def _last_moved(story: Story, rules: Engine, ahead: Outlook) -> int | None:
 
 ANSWERS: dict[str, Answer] = {
     "fold": lambda story, rules, ahead: fold_answer(story.fold(rules)),
-    "restart": _restart,
+    "restart": lambda story, rules, ahead: restart_answer(ahead),
     "waits_on": _wait("reason"),
     "needs_person": _wait("needs_person"),
     "blocker": _wait("blocker"),

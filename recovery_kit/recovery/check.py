@@ -11,7 +11,6 @@ from typing import Any
 from recovery_kit.display import Masker
 from recovery_kit.errors import UnknownEngine
 from recovery_kit.formats.journal import Reading
-from recovery_kit.history.findings import findings
 from recovery_kit.records.engines import ENGINES, NEWEST, Engine
 from recovery_kit.records.findings import Finding
 from recovery_kit.runs.collection import Runs
@@ -19,7 +18,8 @@ from recovery_kit.runs.opening import Openable, open_runs
 from recovery_kit.runs.run import Run
 
 from .answers import ANSWERS, journal_answer
-from .outlook import Outlook, outlook
+from .outlook import Outlook, outlook, worker_reloads
+from .restoring import restored
 from .warnings import restart_findings
 
 
@@ -73,8 +73,9 @@ def check(source: Run | Runs | Openable, engine: str = NEWEST) -> tuple[Checked,
 
 def check_run(run: Run, rules: Engine) -> Checked:
     """One run under an engine's rules."""
-    ahead = outlook(run.story, rules)
-    return Checked(run, rules, ahead, (*findings(run.story), *restart_findings(run.story, rules, ahead)))
+    after = restored(run.story, rules, run.story.blueprint, worker_reloads(run.story))
+    ahead = outlook(run.story, rules, after)
+    return Checked(run, rules, ahead, (*run.findings, *restart_findings(run.story, rules, ahead, after)))
 
 
 def each_run(source: Run | Runs | Openable) -> Iterable[Run]:

@@ -6,33 +6,17 @@ regions does it declare) are answered from the run's copy where there is one, el
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
 
+from recovery_kit.formats import rundir
 from recovery_kit.history.calls import Call
 from recovery_kit.history.fold import Fold
 from recovery_kit.history.story import Story
-from recovery_kit.records.blueprint import Blueprint
 from recovery_kit.records.engines import Engine
 from recovery_kit.records.meta import TERMINAL, AtInteractionPoint, NeedsSetup, RunMeta
 from recovery_kit.restore.classify import Priority, can_page_in, classify_restore
+from recovery_kit.restore.fan_out import RestoredFanOut
 
-WindowSource = Literal["journal", "json_pair"]
-
-SUBAGENT_TOOLS = frozenset({"spawn_agent", "check_agent", "wait_for_agent", "send_to_agent", "kill_agent"})
-"""Calls whose stand-in names the children that exist (5.7). By exact name."""
-
-
-@dataclass(frozen=True, slots=True)
-class FanOutAfter:
-    """A fan-out as restore attaches it: item ids."""
-
-    active: tuple[str, ...]
-    pending: tuple[str, ...]
-    failed: Mapping[str, str]
-    """Item id to `recorded` or `worker_did_not_reload`."""
-    summaries: tuple[str, ...]
-    dropped: bool
-    """That engine drops it again on its first pass, the workers' results with it."""
+from .restoring import Reloads, Restored, restored
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +32,8 @@ class Outlook:
     """`resume`, `pause` or a message would page it in."""
     status_after: str | None
     """Right after the reload, before any answer; of a run that does not resume, the one on disk."""
-    window_source: WindowSource
+    window_source: str
+    """`journal` or `json_pair`."""
     stage_index: int | None
     stage_name: str | None
     iteration: int | None
@@ -66,13 +51,14 @@ class Outlook:
     prompt_shown_again: bool | None
     """None where no prompt is open."""
     reason_survives: bool | None
-    fan_out_after: FanOutAfter | None
+    fan_out_after: RestoredFanOut | None
 
 
-def outlook(story: Story, rules: Engine) -> Outlook:
-    """The outlook of a run under an engine's rules (verified)."""
-    meta, state = story.meta, story.fold(rules)
-    verdict = classify_restore(meta, story.files.parsed("fanout.json").present)
+def outlook(story: Story, rules: Engine, after: Restored | None = None) -> Outlook:
+    """The outlook of a run under an engine's rules (verified). `after` is the run restored, where that is known already."""
+    after = after or restored(story, rules, story.blueprint, worker_reloads(story))
+    meta, state = story.meta, after.state if after else story.fold(rules)
+    verdict = classify_restore(meta, story.files.parsed(rundir.FAN_OUT).present)
     facts = story.blueprint_facts(rules)
     script_missing = facts.engine_reads == "blueprint.leviath" and bool(facts.scripts_missing)
     resumes = verdict.loaded and not script_missing
@@ -81,15 +67,14 @@ def outlook(story: Story, rules: Engine) -> Outlook:
     if script_missing and verdict.loaded:
         why_text = f"its own blueprint.leviath names {', '.join(facts.scripts_missing)}, which lies not beside it"
     told = state.skim_meta() if state else meta
-    pending = state.pending if state else None
-    interrupted = tuple(call.id for call, result in pending.calls() if result is None) if pending else ()
+    batch = after.batch if after else None
     return Outlook(
         resumes=resumes,
         why=why,
         why_text=why_text,
         priority=verdict.priority,
         on_demand=can_page_in(meta, rules),
-        status_after=_status_after(story, meta, rules, resumes, why),
+        status_after=_status_after(after, meta, rules, resumes, why),
         window_source="journal" if state else "json_pair",
         stage_index=told.stage_index if told else None,
         stage_name=_stage_name(story, state, told.current_stage if told else None),
@@ -97,14 +82,14 @@ def outlook(story: Story, rules: Engine) -> Outlook:
         prompt_tokens=told.prompt_tokens if told else None,
         completion_tokens=told.completion_tokens if told else None,
         turn_repeated=_turn_repeated(story, state),
-        assistant_turns_added=1 if pending and rules.replays_batches else 0,
-        tool_results_added=len(pending.batch.calls) if pending and rules.replays_batches else 0,
-        interrupted=interrupted,
+        assistant_turns_added=1 if batch else 0,
+        tool_results_added=len(batch.calls) if batch else 0,
+        interrupted=batch.stood_in if batch else (),
         check_before_repeating=_look_first(story.unknown_effects),
-        children_named_for=_children(meta, state, interrupted),
-        prompt_shown_again=_shown_again(story, meta),
+        children_named_for=batch.children_named if batch else {},
+        prompt_shown_again=_shown_again(story, meta, after),
         reason_survives=rules.restores_setup_reason if meta and isinstance(meta.waiting_on, NeedsSetup) else None,
-        fan_out_after=_fan_out(story, rules),
+        fan_out_after=after.fan_out if after else None,
     )
 
 
@@ -118,35 +103,23 @@ def _stage_name(story: Story, state: Fold | None, named: str | None) -> str | No
     return (story.files.context.stage_name if story.files.context else None) or named
 
 
-def _status_after(story: Story, meta: RunMeta | None, rules: Engine, resumes: bool, why: str | None) -> str | None:
+def _status_after(
+    after: Restored | None, meta: RunMeta | None, rules: Engine, resumes: bool, why: str | None
+) -> str | None:
     if meta is None:
         return None
     if not resumes:
         return "error" if why == "blueprint_script_missing" else meta.status
-    if point_comes_back(story):
+    if after is not None and after.point is not None and after.point.shown:
         return "waiting_input"
     return "paused" if meta.status == "paused" and rules.restores_paused else "running"
 
 
-def point_comes_back(story: Story, blueprint: Blueprint | None = None) -> bool:
-    """Whether an interaction point is presented again: `interactions.json` parses, and the restored stage has that
-    point (5.8). Without a manifest at hand the stage is taken to have it."""
-    point = story.files.open_point
-    if point is None:
-        return False
-    blueprint = blueprint or story.blueprint
-    state = story.fold()
-    told = state.skim_meta() if state else story.meta
-    if blueprint is None or told is None or told.stage_index >= len(blueprint.stages):
-        return True
-    stage = blueprint.stages[told.stage_index]
-    return stage.mode == "interactive_points" and point.cursor < len(stage.interaction_points)
-
-
-def _shown_again(story: Story, meta: RunMeta | None) -> bool | None:
+def _shown_again(story: Story, meta: RunMeta | None, after: Restored | None) -> bool | None:
     if meta is None or not any(prompt.settlement == "open" for prompt in story.prompts):
         return None
-    return isinstance(meta.waiting_on, AtInteractionPoint) and point_comes_back(story)
+    shown = after is not None and after.point is not None and after.point.shown
+    return isinstance(meta.waiting_on, AtInteractionPoint) and shown
 
 
 def _turn_repeated(story: Story, state: Fold | None) -> bool | None:
@@ -169,32 +142,13 @@ def _answers_a_turn(kind: str, record: object) -> bool:
     return kind == "ToolBatch" or (kind == "InferenceUsage" and getattr(record, "kind", "") == "stage")
 
 
-def _children(meta: RunMeta | None, state: Fold | None, interrupted: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
-    if meta is None or not meta.children or state is None or state.pending is None:
-        return {}
-    calls = [call for call, result in state.pending.calls() if result is None]
-    return {call.id: meta.children for call in calls if call.name in SUBAGENT_TOOLS}
+def worker_reloads(story: Story) -> Reloads:
+    """Whether another run of the folder comes back, by its `meta.json`; None where its folder cannot be asked."""
 
+    def reloads(run_id: str) -> bool | None:
+        if story.neighbour is None:
+            return None
+        meta = story.neighbour(run_id)
+        return meta is not None and meta.status not in TERMINAL
 
-def _fan_out(story: Story, rules: Engine) -> FanOutAfter | None:
-    fan_out = story.files.fan_out
-    if fan_out is None:
-        return None
-    lives = {item: _reloads(story, run) for item, run in fan_out.active}
-    failed = {item: "recorded" for item, _ in fan_out.failures}
-    failed |= {item: "worker_did_not_reload" for item, reloads in lives.items() if reloads is False}
-    return FanOutAfter(
-        tuple(item for item, reloads in lives.items() if reloads is not False),
-        tuple(item.id for item in fan_out.pending),
-        failed,
-        tuple(item for item, _ in fan_out.summaries),
-        not rules.keeps_fan_out,
-    )
-
-
-def _reloads(story: Story, run_id: str) -> bool | None:
-    """Whether a worker comes back; None where its folder cannot be asked."""
-    if story.neighbour is None:
-        return None
-    meta = story.neighbour(run_id)
-    return meta is not None and meta.status not in TERMINAL
+    return reloads

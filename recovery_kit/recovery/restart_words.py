@@ -38,7 +38,9 @@ def _comes_back(ahead: Outlook, checked: Checked) -> Iterator[str]:
     source = "the journal" if ahead.window_source == "journal" else "context.json and meta.json"
     yield f"bring it back as {ahead.status_after}{where}{turn}{first}; its window comes from {source}."
     if ahead.tool_results_added:
-        added = f"{count_text(ahead.assistant_turns_added, 'turn')} and {count_text(ahead.tool_results_added, 'result')}"
+        added = (
+            f"{count_text(ahead.assistant_turns_added, 'turn')} and {count_text(ahead.tool_results_added, 'result')}"
+        )
         yield f"add {added} to the window and run no call again."
     if ahead.interrupted:
         yield f"tell the model to look before it repeats {_listed(ahead.interrupted)}."
@@ -86,7 +88,9 @@ def first_looks(checked: Checked) -> tuple[FirstLook, ...]:
     errors = [_of_finding(row) for row in rows if row.severity == "error"]
     warnings = [_of_finding(row) for row in rows if row.severity == "warning"]
     calls = [
-        FirstLook(f"call {call.call_id} of {call.name}: {look_for(call)}", "run.lvr", call.evidence_offset, call.arguments)
+        FirstLook(
+            f"call {call.call_id} of {call.name}: {look_for(call)}", "run.lvr", call.evidence_offset, call.arguments
+        )
         for call in checked.run.story.unknown_effects
     ]
     return (*errors, *calls, *warnings)

@@ -1,6 +1,7 @@
-"""The saved window laid over the window that a fresh build makes, and where the run stands (leviath-run-directory 5.2 - 5.4).
+"""The saved window laid over the window that a fresh build makes, and where the run stands.
 
-Values in, values out: which manifest and which files to believe is somebody else's question.
+Values in, values out: which manifest and which files to believe is somebody else's question. Rules:
+leviath-run-directory 5.2 to 5.4, 0.5-to-0.6 N13.
 """
 
 from dataclasses import dataclass
@@ -16,7 +17,11 @@ from recovery_kit.records.engines import Engine
 from recovery_kit.records.meta import RunMeta
 from recovery_kit.records.window import Region, Window
 from recovery_kit.world.regions import holding, placed, region_of, retotalled
-from recovery_kit.world.results import Placing, placing_of, tracks_taint
+from recovery_kit.world.results import NO_PLACING, Placing, placing_of, tracks_taint
+
+WindowSource = Literal["journal", "json_pair", "nothing"]
+
+NO_MANIFEST = "without the manifest the regions, their ceilings and the stage are taken as the saved window has them"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +52,7 @@ class RestoredAgent:
     """A run as it stands right after the overlay, before a pending batch is replayed."""
 
     window: Window
-    source: Literal["journal", "files", "nothing"]
+    source: WindowSource
     """Where the window is from: the fold, `context.json`, or neither."""
     stage_name: str
     """Of the saved window; the manifest may not know it."""
@@ -89,12 +94,12 @@ def restore_agent(
     """
     saved, source = _saved(fold, meta, context)
     position = _position(fold, meta)
+    totals, pending = _totals(fold, meta, rules), fold.pending if fold else None
     if blueprint is None:
-        assumed = "without the manifest the regions, their ceilings and the stage are taken as the saved window has them"
         window = retotalled(replace(saved, regions=tuple(holding(r, r.entries) for r in saved.regions)))
         return RestoredAgent(
-            window, source, saved.stage_name, position.stage_index, None, position.iteration, _totals(fold, meta, rules),
-            fold.pending if fold else None, Placing(), assumes=(assumed,),
+            window, source, saved.stage_name, position.stage_index, None, position.iteration, totals, pending,
+            NO_PLACING, assumes=(NO_MANIFEST,),
         )  # fmt: skip
     stage = _stage_at(blueprint, position.stage_index)
     entered = _entered(blueprint, saved, rules)
@@ -103,8 +108,8 @@ def restore_agent(
     window, dropped = overlaid(shape, saved, tracked)
     held = {region.name for region in saved.regions}
     return RestoredAgent(
-        window, source, saved.stage_name, position.stage_index, stage, position.iteration, _totals(fold, meta, rules),
-        fold.pending if fold else None, placing_of(blueprint, stage, entered, rules), entered, dropped,
+        window, source, saved.stage_name, position.stage_index, stage, position.iteration, totals, pending,
+        placing_of(blueprint, stage, entered, rules), entered, dropped,
         tuple(region.name for region in window.regions if region.name not in held),
         _assumed(blueprint, context_tokens),
     )  # fmt: skip
@@ -127,11 +132,11 @@ def overlaid(built: Window, saved: Window, tracked: bool = False) -> tuple[Windo
     return replace(retotalled(window), stage_name=saved.stage_name), tuple(dropped)
 
 
-def _saved(fold: Fold | None, meta: RunMeta, context: Window | None) -> tuple[Window, Literal["journal", "files", "nothing"]]:
+def _saved(fold: Fold | None, meta: RunMeta, context: Window | None) -> tuple[Window, WindowSource]:
     if fold is not None:
         return fold.window.window(), "journal"
     if context is not None:
-        return context, "files"
+        return context, "json_pair"
     return Window(meta.current_stage, 0, 0, ()), "nothing"
 
 
@@ -141,17 +146,9 @@ def _position(fold: Fold | None, meta: RunMeta) -> MetaSkim | RunMeta:
 
 def _totals(fold: Fold | None, meta: RunMeta, rules: Engine) -> Totals:
     source = (fold.read_meta() if fold else None) or meta
-    totals = Totals(
-        source.prompt_tokens, source.completion_tokens, source.cached_tokens, source.cache_write_tokens,
-        source.tool_calls,
-    )  # fmt: skip
-    if not rules.restores_cost:
-        return totals
-    cost = (source.cost_priced_usd, source.unpriced_calls, source.cost_is_exact)
-    return Totals(
-        totals.prompt_tokens, totals.completion_tokens, totals.cached_tokens, totals.cache_write_tokens,
-        totals.tool_calls, *cost,
-    )  # fmt: skip
+    members = ("prompt_tokens", "completion_tokens", "cached_tokens", "cache_write_tokens", "tool_calls")
+    priced = ("cost_priced_usd", "unpriced_calls", "cost_is_exact") if rules.restores_cost else ()
+    return Totals(**{name: getattr(source, name) for name in members + priced})
 
 
 def _stage_at(blueprint: Blueprint, index: int) -> Stage:
@@ -165,9 +162,7 @@ def _entered(blueprint: Blueprint, saved: Window, rules: Engine) -> tuple[str, .
     return (name,) if rules.keeps_later_regions and known else ()
 
 
-def _shape(
-    blueprint: Blueprint, entered: tuple[str, ...], rules: Engine, meta: RunMeta, context_tokens: int
-) -> Window:
+def _shape(blueprint: Blueprint, entered: tuple[str, ...], rules: Engine, meta: RunMeta, context_tokens: int) -> Window:
     """The window that is laid under: the built one, in the layout of the stages entered."""
     built = built_window(blueprint, context_tokens, rules, meta.output_request)
     if not entered:

@@ -43,7 +43,7 @@ class RestoredCall:
 
     @property
     def verify_first(self) -> bool:
-        """Whether it may have taken effect unseen: a stand-in of this restart, or what an earlier one left as a result."""
+        """Whether it may have taken effect unseen: its result is a stand-in, of this restart or an earlier one."""
         return self.stood_in or text_of(self.result).startswith(BEGINS)
 
 
@@ -96,9 +96,7 @@ class RestoredBatch:
         return apply_batch(window, turn, self.results, placing, rules)
 
 
-def restore_pending_batch(
-    pending: Pending | None, children: Sequence[str], rules: Engine
-) -> RestoredBatch | None:
+def restore_pending_batch(pending: Pending | None, children: Sequence[str], rules: Engine) -> RestoredBatch | None:
     """What a restart makes of the fold's pending batch; None where nothing is pending or the engine replays none.
 
     `children` are those of the metadata. The batch's own stage counts for nothing: its results go by the routing of the

@@ -37,8 +37,8 @@ def restore_stage_ledger(
 ) -> RestoredLedger:
     """The saved records by the name of their stage, in the manifest's order and with its indexes.
 
-    The first record of a name counts. Running clocks are closed at `updated_at` (Unix seconds, of the metadata); an open
-    visit stays open. Without a blueprint the saved ledger keeps its own stages.
+    The first record of a name counts. Running clocks are closed at `updated_at` (Unix seconds, of the metadata); an
+    open visit stays open. Without a blueprint the saved ledger keeps its own stages.
     """
     seeds = seeded_ledger(blueprint) if blueprint is not None else tuple(saved)
     names = {seed.name for seed in seeds}

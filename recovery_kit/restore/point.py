@@ -9,6 +9,8 @@ from recovery_kit.records.sidecars import OpenPoint
 ROUNDS = 4
 """Revisions of one point after which the run goes on."""
 
+NO_MANIFEST = "without the manifest the open question is taken for one of the stage that is restored"
+
 
 @dataclass(frozen=True, slots=True)
 class RestoredPoint:
@@ -43,20 +45,23 @@ def restore_interaction_point(
     """
     if open_point is None:
         return None
-    asked = {"cursor": open_point.cursor, "round": open_point.round, "body": open_point.body}
+    saved = (open_point.cursor, open_point.round, open_point.body)
     if stage is None:
-        assumed = "without the manifest the open question is taken for one of the stage that is restored"
-        return RestoredPoint(True, assumes=(assumed,), **asked)  # type: ignore[arg-type]
-    if stage.mode != "interactive_points":
-        return RestoredPoint(False, f"stage {stage.name} asks no questions", **asked)  # type: ignore[arg-type]
-    if open_point.cursor >= len(stage.interaction_points):
-        count = len(stage.interaction_points)
-        why = f"it is question {open_point.cursor + 1} of stage {stage.name}, which has {count}"
-        return RestoredPoint(False, why, **asked)  # type: ignore[arg-type]
+        return RestoredPoint(True, None, *saved, assumes=(NO_MANIFEST,))
+    why_not = _why_not(open_point, stage)
+    if why_not is not None:
+        return RestoredPoint(False, why_not, *saved)
     point = stage.interaction_points[open_point.cursor]
     request_id = f"{run_id}-point-{point.name}-{open_point.round}"
     stranding = () if rules.presents_without_response else _stranding(open_point, point, stage)
-    return RestoredPoint(True, None, open_point.cursor, open_point.round, open_point.body, request_id, point, stranding)
+    return RestoredPoint(True, None, *saved, request_id, point, stranding)
+
+
+def _why_not(open_point: OpenPoint, stage: Stage) -> str | None:
+    count = len(stage.interaction_points)
+    if stage.mode != "interactive_points":
+        return f"stage {stage.name} asks no questions"
+    return None if open_point.cursor < count else f"stage {stage.name} has {count} questions, this is one behind them"
 
 
 def _stranding(open_point: OpenPoint, point: InteractionPoint, stage: Stage) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 0.5-to-0.6 N5.8, N7). Pure functions of decoded windows; nothing here knows who changed what.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from recovery_kit.history.windows import region_digest, window_revision
@@ -12,35 +13,21 @@ from recovery_kit.records.window import Append, Delta, Entry, Region, RegionName
 def delta_between(old: Window, new: Window) -> Delta | None:
     """The smallest delta that makes a reader's `old` into `new`, by the writer's rules of 3.4.
 
-    It differs from the engine's where that one loses something: a region that is emptied and changed otherwise is set,
-    not cleared; a changed description or reasoning counts as a change; a region whose place changed goes away and comes
-    back. None where no delta can say it: `new` has two regions of one name, and a whole window has to be written.
+    Region by region it is exact, so it differs from the engine's where that one loses something: a region that is
+    emptied and changed otherwise is set, not cleared; a changed description or reasoning counts as a change. What no
+    delta can say is the order: readers put a region they do not know yet behind all others (4.1). None where `new` has
+    two regions of one name: a whole window has to be written.
     """
     names = [region.name for region in new.regions]
     if len(set(names)) < len(names):
         return None
-    known = _staying(old, names)
-    gone = [name for name in dict.fromkeys(region.name for region in old.regions) if name not in known]
-    returning = [name for name in gone if name in names]
-    ops = [RegionOp(remove=RegionName(name)) for name in returning]
+    times = Counter(region.name for region in old.regions)
+    known = {region.name: region for region in old.regions if times[region.name] == 1}
+    doubled = [name for name, count in times.items() if count > 1 and name in names]
+    ops = [RegionOp(remove=RegionName(name)) for name in doubled]
     ops += [op for region in new.regions for op in _change(known.get(region.name), region)]
-    ops += [RegionOp(remove=RegionName(name)) for name in gone if name not in returning]
+    ops += [RegionOp(remove=RegionName(name)) for name in times if name not in names]
     return Delta(new.stage_name, new.total_tokens, new.max_tokens, tuple(ops))
-
-
-def _staying(old: Window, names: Sequence[str]) -> dict[str, Region]:
-    """Regions that can be changed where they are: those that a new window begins with, in the old order.
-
-    A reader puts what it does not know yet behind everything else, so all that come after such a one have to follow it.
-    """
-    seen = [region.name for region in old.regions]
-    place, staying = 0, {}
-    for name in names:
-        if seen.count(name) != 1 or seen.index(name) < place:
-            break
-        place = seen.index(name) + 1
-        staying[name] = old.regions[place - 1]
-    return staying
 
 
 def _change(old: Region | None, new: Region) -> Iterator[RegionOp]:
@@ -113,8 +100,9 @@ def transaction(
                 )
             )  # fmt: skip
     return ContextTransaction(
-        revision_before=first, revision_after=last, cause=cause, regions=tuple(commits), execution_id=execution_id, at=at
-    )
+        revision_before=first, revision_after=last, cause=cause, regions=tuple(commits), execution_id=execution_id,
+        at=at,
+    )  # fmt: skip
 
 
 def _lost(before: Window, after: Window) -> list[Region]:

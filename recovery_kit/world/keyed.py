@@ -57,17 +57,17 @@ def upsert(
 def _making_room(
     region: Region, entry: Entry, spec: RegionSpec | None, written_at: Mapping[str | None, int]
 ) -> tuple[Sequence[Entry], Sequence[Entry]]:
-    kept, let_go = list(region.entries), []
     most = spec.max_entries if spec else None
-
-    def too_many() -> bool:
-        over = sum(old.tokens for old in kept) + entry.tokens > region.max_tokens
-        return over or (most is not None and len(kept) >= most)
-
-    while kept and too_many():
-        oldest = min(range(len(kept)), key=lambda n: (written_at.get(kept[n].key, 0), n))
-        let_go.append(kept.pop(oldest))
-    return kept, let_go
+    tokens, left = region.current_tokens, len(region.entries)
+    gone: list[int] = []
+    for place in sorted(range(left), key=lambda n: (written_at.get(region.entries[n].key, 0), n)):
+        if tokens + entry.tokens <= region.max_tokens and (most is None or left < most):
+            break
+        gone.append(place)
+        tokens, left = tokens - region.entries[place].tokens, left - 1
+    away = set(gone)
+    kept = [old for n, old in enumerate(region.entries) if n not in away]
+    return kept, [region.entries[n] for n in gone]
 
 
 def _behind(old: Entry, new: Entry) -> Entry:

@@ -38,9 +38,8 @@ def refuse_if_engine_runs(run: Path, data_root: Path | None = None) -> None:
         raise RunBusy(root / SOCKET, "the engine is running and owns these runs: stop its daemon first")
     pid = _recorded_pid(root / PID)
     if pid is not None and pid != os.getpid() and _lives(pid) and not _began_after(pid, root / PID):
-        raise RunBusy(
-            root / PID, f"process {pid}, recorded as the engine's daemon, is alive: stop it, or remove the file if it is not"
-        )
+        sentence = f"process {pid}, recorded as the engine's daemon, is alive: stop it, or remove the stale file"
+        raise RunBusy(root / PID, sentence)
 
 
 def own(run: Path, disk: Durable = DISK, data_root: Path | None = None) -> FolderLock:

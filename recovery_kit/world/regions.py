@@ -4,7 +4,7 @@ A window goes in, a window comes out. Keyed writes and checklists are in `keyed`
 `results`. Rules: leviath-run-directory 6, leviath-runtime T4, T5.
 """
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -137,7 +137,7 @@ def oldest_off(window: Window, name: str, count: int) -> Written:
     region = region_of(window, name)
     if region is None:
         return Written(window, Refusal(name, "missing"))
-    kept, gone = _rolled_off(region.entries, lambda left: len(region.entries) - len(left) < count)
+    kept, gone = _rolled_off(region.entries, most_items=max(0, len(region.entries) - count))
     return Written(retotalled(placed(window, holding(region, kept))), None, gone)
 
 
@@ -165,18 +165,21 @@ def _making_room(
     may = rules.evicts_to_make_room and spec.admission == "evict" and kind_of(region) in EVICTABLE
     if not may or entry.tokens > region.max_tokens:
         return region.entries, ()
-    free_from = region.max_tokens - entry.tokens
-    return _rolled_off(region.entries, lambda left: sum(old.tokens for old in left) > free_from)
+    return _rolled_off(region.entries, most_tokens=region.max_tokens - entry.tokens)
 
 
-def _rolled_off(entries: Sequence[Entry], too_many: Callable[[Sequence[Entry]], bool]) -> tuple[Sequence[Entry], tuple[Entry, ...]]:
-    """Oldest groups off, while the test says so of what is left."""
-    kept = list(entries)
+def _rolled_off(
+    entries: Sequence[Entry], most_tokens: int | None = None, most_items: int | None = None
+) -> tuple[Sequence[Entry], tuple[Entry, ...]]:
+    """Oldest groups off, until what is left has no more than so many tokens or items."""
+    tokens, gone = sum(entry.tokens for entry in entries), 0
     for group in groups(entries):
-        if not too_many(kept):
+        too_large = most_tokens is not None and tokens > most_tokens
+        if not too_large and (most_items is None or len(entries) - gone <= most_items):
             break
-        del kept[: len(group)]
-    return kept, tuple(entries[: len(entries) - len(kept)])
+        gone += len(group)
+        tokens -= sum(entry.tokens for entry in group)
+    return entries[gone:], tuple(entries[:gone])
 
 
 def _limited(
@@ -193,5 +196,5 @@ def _limited(
         limit += 2 * spec.compact_count
     if len(entries) <= limit:
         return entries, (), marked
-    kept, gone = _rolled_off(entries, lambda left: len(left) > spec.max_items)
+    kept, gone = _rolled_off(entries, most_items=spec.max_items)
     return kept, gone, False

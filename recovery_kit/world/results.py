@@ -76,9 +76,7 @@ class Placing:
 NO_PLACING = Placing()
 
 
-def placing_of(
-    blueprint: Blueprint | None, stage: Stage | None, entered: Sequence[str], rules: Engine
-) -> Placing:
+def placing_of(blueprint: Blueprint | None, stage: Stage | None, entered: Sequence[str], rules: Engine) -> Placing:
     """The placing of a stage in a process that entered these stages after its first one."""
     if blueprint is None:
         return NO_PLACING
@@ -283,7 +281,7 @@ POINTERS: Mapping[str, str] = {
     "hidden": "({tokens} tokens) went to context region '{region}', which this stage does not show; read it with "
     "context_read if you need it here.",
 }
-"""What stands in the conversation for a result that went elsewhere; `whole` and `refused` are the engine's own words."""
+"""What stands in the conversation for a result that went elsewhere. The engine's own words: `whole`, `refused`."""
 
 
 def pointer(region: str, content: Content, fate: Fate, dropped: int, hidden: bool) -> str:

@@ -1,0 +1,65 @@
+"""Where the manifest of a run is looked for: the run's own copy, another run of the folder, or a folder of agents.
+
+A path recorded on another machine is never followed; only its shape is used.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from recovery_kit.errors import ManifestUnreadable, NotARun
+from recovery_kit.formats.manifest import parse_manifest
+from recovery_kit.records.blueprint import Blueprint
+from recovery_kit.records.engines import Engine
+from recovery_kit.runs.run import Run
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A manifest, or why there is none."""
+
+    blueprint: Blueprint | None
+    where: str
+    """What was read, in words."""
+    why_not: str = ""
+
+
+def agents_in(folder: Path | None) -> Mapping[str, Blueprint]:
+    """Manifests below a folder, by the agent's name and by the name of the folder each lies in.
+
+    Raises NotARun where the folder is not there. One that cannot be read as a manifest is left out.
+    """
+    if folder is None:
+        return {}
+    if not folder.is_dir():
+        raise NotARun(folder, "there is no such folder of agents")
+    found: dict[str, Blueprint] = {}
+    for path in sorted(folder.rglob("*.leviath")):
+        try:
+            blueprint = parse_manifest(path.read_bytes())
+        except (ManifestUnreadable, OSError):
+            continue
+        found.setdefault(blueprint.name, blueprint)
+        found.setdefault(path.parent.name, blueprint)
+    return found
+
+
+def manifest_of(run: Run, rules: Engine, agents: Mapping[str, Blueprint], others: Mapping[str, Run]) -> Found:
+    """The manifest that a reload of the run would read, as far as it can be found."""
+    own = run.story.blueprint
+    if own is not None and rules.reads_blueprint:
+        return Found(own, "its own blueprint.leviath")
+    meta = run.meta
+    if meta is None:
+        return Found(None, "", "its metadata cannot be read")
+    parts = meta.agent_path.replace("\\", "/").split("/")
+    for name in (parts[-2] if len(parts) > 1 else "", meta.agent_name):
+        if name in agents:
+            return Found(agents[name], f"the manifest of {name} in the folder of agents")
+    owner = run.story.blueprint_facts(rules).agent_path_in_run
+    other = others.get(owner) if owner else None
+    if other is not None and other.story.blueprint is not None:
+        return Found(other.story.blueprint, f"the blueprint.leviath of {owner}")
+    if own is not None:
+        return Found(own, "its own blueprint.leviath, which this engine does not read")
+    return Found(None, "", "no manifest is at hand, and the recorded path is not followed")

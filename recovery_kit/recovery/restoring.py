@@ -1,0 +1,67 @@
+"""One run restored, on paper: the restore functions given what its files and its manifest say."""
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+
+from msgspec.structs import replace
+
+from recovery_kit.history.fold import Fold
+from recovery_kit.history.story import Story
+from recovery_kit.records.blueprint import Blueprint
+from recovery_kit.records.engines import Engine
+from recovery_kit.records.window import Window
+from recovery_kit.restore.agent import RestoredAgent, restore_agent
+from recovery_kit.restore.batch import RestoredBatch, restore_pending_batch
+from recovery_kit.restore.fan_out import RestoredFanOut, restore_fan_out
+from recovery_kit.restore.ledger import RestoredLedger, restore_stage_ledger
+from recovery_kit.restore.point import RestoredPoint, restore_interaction_point
+
+Reloads = Callable[[str], bool | None]
+"""Whether a run of the same folder comes back; None where nobody can be asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class Restored:
+    """What the restore functions make of a run."""
+
+    state: Fold | None
+    """The fold that decides, None where the JSON pair does."""
+    agent: RestoredAgent
+    batch: RestoredBatch | None
+    point: RestoredPoint | None
+    ledger: RestoredLedger
+    fan_out: RestoredFanOut | None
+    window: Window
+    """After the replay of the batch."""
+
+
+def deciding_fold(story: Story, rules: Engine) -> Fold | None:
+    """The fold that a restart goes by. Engines take their own; `kit` reads behind tears, and brings a batch back that the
+    fold has dropped."""
+    state = story.fold(rules)
+    if rules.reads_behind_tears and story.fold_with_salvage is not None:
+        state = story.fold_with_salvage
+    if rules.replays_hidden_batches and state is not None and state.pending is None and story.hidden_pending:
+        state = replace(state, pending=story.hidden_pending)
+    return state
+
+
+def restored(story: Story, rules: Engine, blueprint: Blueprint | None, reloads: Reloads) -> Restored | None:
+    """The run after a reload; None where `meta.json` does not tell what it is (5.2)."""
+    meta = story.meta
+    if meta is None:
+        return None
+    state = deciding_fold(story, rules)
+    agent = restore_agent(state, meta, story.files.context, blueprint, rules)
+    batch = restore_pending_batch(agent.pending, meta.children, rules)
+    point = restore_interaction_point(story.files.open_point, agent.stage, meta.run_id, rules)
+    ledger = restore_stage_ledger(blueprint, story.files.stages, meta.updated_at, rules)
+    fan_out = restore_fan_out(story.files.fan_out, _reloaded(story, reloads), rules)
+    window = batch.applied(agent.window, agent.placing, rules).window if batch else agent.window
+    return Restored(state, agent, batch, point, ledger, fan_out, window)
+
+
+def _reloaded(story: Story, reloads: Reloads) -> Collection[str]:
+    """Workers that come back; one that nobody can be asked about is taken to."""
+    fan_out = story.files.fan_out
+    return {run_id for _, run_id in fan_out.active if reloads(run_id) is not False} if fan_out else ()
