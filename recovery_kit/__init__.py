@@ -12,17 +12,55 @@ loads neither pandas nor anything of Jupyter.
 from importlib import import_module
 from typing import Any
 
+from .display import Masker, drawn_by
+
 _DOORS: dict[str, str] = {
+    "artifacts_df": "frames",
+    "attempts_df": "frames",
+    "calls_df": "frames",
+    "changes_df": "frames",
     "check": "recovery.check",
     "classify_restore": "restore.classify",
+    "failovers_df": "frames",
+    "files_df": "frames",
+    "findings_df": "frames",
+    "incarnations_df": "frames",
+    "inferences_df": "frames",
+    "messages_df": "frames",
     "open_run": "runs.opening",
     "open_runs": "runs.opening",
+    "parts_df": "frames",
+    "plan_df": "frames",
+    "plan_recovery": "recovery.plan",
+    "points_df": "frames",
+    "prompts_df": "frames",
+    "records_df": "frames",
+    "regions_df": "frames",
+    "report": "reports",
+    "restore_agent": "restore.agent",
+    "restore_fan_out": "restore.fan_out",
+    "restore_interaction_point": "restore.point",
+    "restore_pending_batch": "restore.batch",
+    "restore_stage_ledger": "restore.ledger",
+    "runs_df": "frames",
+    "stages_df": "frames",
+    "time_df": "frames",
+    "to_csv": "frames",
     "triage_restores": "restore.classify",
     "unmasked": "display",
 }
 """Public name to the module that holds it."""
 
 __all__ = sorted(_DOORS)
+
+
+def _drawn(thing: Any, masker: Masker | None) -> dict[str, str]:
+    """Objects show themselves through `pictures`, which is loaded when the first one does."""
+    twin: dict[str, str] = import_module("recovery_kit.pictures").mimebundle(thing, masker)
+    return twin
+
+
+drawn_by(_drawn)
 
 
 def __getattr__(name: str) -> Any:

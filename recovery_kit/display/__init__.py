@@ -25,10 +25,12 @@ from .escaping import csv_cell, csv_text, html, storable, terminal, unstorable
 from .key_shapes import MASK
 from .masking import SHAPES_ONLY, Masker, mask, unmasked
 from .shortening import bytes_text, count_text, duration_text, middle, preview, time_text
+from .twins import Drawn, drawn_by
 
 __all__ = [
     "Card",
     "Cell",
+    "Drawn",
     "MASK",
     "Masker",
     "Note",
@@ -43,6 +45,7 @@ __all__ = [
     "csv_cell",
     "csv_text",
     "cut",
+    "drawn_by",
     "duration_text",
     "html",
     "mask",

@@ -92,3 +92,24 @@ def _refuse_half_pairs(value: Any) -> None:
             todo += [*item.keys(), *item.values()]
         elif isinstance(item, list):
             todo += item
+
+
+def same_json(one: Any, other: Any) -> bool:
+    """Whether two JSON values are equal: 1 and 1.0 are the same number, true and 1 are not."""
+    todo = [(one, other)]
+    while todo:
+        a, b = todo.pop()
+        if isinstance(a, dict):
+            if not isinstance(b, dict) or a.keys() != b.keys():
+                return False
+            todo += [(member, b[key]) for key, member in a.items()]
+        elif isinstance(a, (list, tuple)):
+            if not isinstance(b, (list, tuple)) or len(a) != len(b):
+                return False
+            todo += list(zip(a, b, strict=True))
+        elif isinstance(a, bool) or isinstance(b, bool) or a is None or b is None:
+            if a is not b:
+                return False
+        elif isinstance(a, str) != isinstance(b, str) or a != b:
+            return False
+    return True

@@ -9,6 +9,7 @@ from .csv_export import to_csv
 from .effects_tables import ARTIFACTS, CALLS, PARTS, PROMPTS, artifacts_df, calls_df, parts_df, prompts_df
 from .files_tables import FILES, FINDINGS, files_df, findings_df
 from .money_tables import ATTEMPTS, FAILOVERS, INFERENCES, attempts_df, failovers_df, inferences_df
+from .plan_table import PLAN, plan_df
 from .runs_table import RUNS, runs_df
 from .time_tables import INCARNATIONS, STAGES, TIME, incarnations_df, stages_df, time_df
 from .window_tables import (
@@ -26,9 +27,9 @@ from .window_tables import (
 
 TABLES: tuple[Table, ...] = (
     RUNS, RECORDS, POINTS, REGIONS, MESSAGES, CALLS, ATTEMPTS, FAILOVERS, INFERENCES, PROMPTS, CHANGES, STAGES,
-    ARTIFACTS, PARTS, INCARNATIONS, TIME, FILES, FINDINGS,
+    ARTIFACTS, PARTS, INCARNATIONS, TIME, FILES, FINDINGS, PLAN,
 )  # fmt: skip
-"""All of them, in the order of the page."""
+"""All of them, in the order of the page. `PLAN` is of a plan, the others are of runs."""
 
 __all__ = [
     "Column",
@@ -45,6 +46,7 @@ __all__ = [
     "inferences_df",
     "messages_df",
     "parts_df",
+    "plan_df",
     "points_df",
     "prompts_df",
     "records_df",

@@ -4,9 +4,9 @@ Never stronger than the bytes; no clock. Surfaces add how long ago that is, from
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from recovery_kit.display import duration_text, time_text
+from recovery_kit.display import SHAPES_ONLY, Drawn, Masker, duration_text, shown, time_text
 from recovery_kit.records.findings import Finding
 
 from .calls import Call
@@ -28,8 +28,8 @@ class Certain:
     offset: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+@dataclass(frozen=True, slots=True, repr=False)
+class Verdict(Drawn):
     """What can be said of a run. Texts are raw: surfaces mask and escape them."""
 
     run_id: str
@@ -56,6 +56,8 @@ class Verdict:
     error: str | None
     damage: tuple[Finding, ...]
     """Findings of warning or worse."""
+    masker: Masker = field(default=SHAPES_ONLY, compare=False)
+    """Masks the run's own secrets on every surface."""
 
     def sentences(self) -> tuple[str, ...]:
         """The verdict in words, the most important first."""
@@ -63,10 +65,12 @@ class Verdict:
         return tuple(sentence for sentence in said if sentence)
 
     def __str__(self) -> str:
-        return "\n".join(self.sentences())
+        return "\n".join(shown(sentence, self.masker) for sentence in self.sentences())
+
+    __repr__ = __str__
 
 
-def verdict(story: Story) -> Verdict:
+def verdict(story: Story, masker: Masker = SHAPES_ONLY) -> Verdict:
     """The verdict of a run (verified)."""
     meta, state = story.best_meta, story.fold()
     told = state.skim_meta() if state else None
@@ -92,6 +96,7 @@ def verdict(story: Story) -> Verdict:
         lives=len(story.lives),
         error=meta.error if meta else None,
         damage=tuple(row for row in rows if row.severity != "info"),
+        masker=masker,
     )
 
 

@@ -10,6 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from recovery_kit.display import Drawn
 from recovery_kit.errors import UnknownMoment
 from recovery_kit.history.windows import window_sha256
 from recovery_kit.records.blueprint import Blueprint
@@ -186,7 +187,7 @@ def _blob_of(run: Run) -> Any:
 
 
 @dataclass(frozen=True)
-class RecoveryPlan(Mapping[str, PlannedRun]):
+class RecoveryPlan(Drawn, Mapping[str, PlannedRun]):
     """What a restart would do with each run, those that come back first, in restore order."""
 
     engine: Engine

@@ -9,7 +9,7 @@ from itertools import takewhile
 from typing import Any
 
 from recovery_kit.history.events import Event
-from recovery_kit.history.fold import Fold, fold
+from recovery_kit.history.fold import Fold, Point, fold
 from recovery_kit.history.layout import stages_entered
 from recovery_kit.history.story import Story
 from recovery_kit.records.blueprint import Blueprint
@@ -38,14 +38,19 @@ class PromptView:
 
     def as_json(self) -> dict[str, Any]:
         """`system`, `messages`, tools and limits in the engine's neutral form, and the rest."""
-        refused = [
-            {"rule": v.rule, "sentence": v.sentence, "entry": str(v.place) if v.place.region else None, "id": v.id or None,
-             "certain": v.certain}
-            for v in self.violations
-        ]  # fmt: skip
-        return {
-            **self.request.as_json(whole=True), "api": self.api, "violations": refused, "assumes": list(self.assumes),
-        }  # fmt: skip
+        refused = [_violation_json(violation) for violation in self.violations]
+        request = self.request.as_json(whole=True)
+        return request | {"api": self.api, "violations": refused, "assumes": list(self.assumes)}
+
+
+def _violation_json(violation: Violation) -> dict[str, Any]:
+    return {
+        "rule": violation.rule,
+        "sentence": violation.sentence,
+        "entry": str(violation.place) if violation.place.region else None,
+        "id": violation.id or None,
+        "certain": violation.certain,
+    }
 
 
 def prompt_view(
@@ -59,8 +64,8 @@ def prompt_view(
     """The request that goes out next from a state of `run` (verified; leviath-requests).
 
     `api`: `anthropic` or `openai`, whose refusals are wanted. `blueprint`: by default the run's own copy.
-    `after_restart`: of a process that has just restored the run there, stand-ins and all; else of the process that wrote
-    that moment. Raises ValueError for another api.
+    `after_restart`: of a process that has just restored the run there, stand-ins and all; else of the process that
+    wrote that moment. Raises ValueError for another api.
     """
     rules = rules or engine(NEWEST)
     blueprint = blueprint or run.story.blueprint
@@ -92,8 +97,23 @@ def _as_it_was(run: Run, state: State, blueprint: Blueprint | None, rules: Engin
         blob=blob,
         changed_at=changed,
         previous_hash=trips[-1].record.digest.system_hash if trips else None,
+        shortfall=_shortfall(list(events.values()), points),
     )
     return state.window, state.stage, situation, tuple(assumes)
+
+
+def _shortfall(events: list[Event], points: list[Point]) -> int:
+    """How much more a prompt was billed than the window before it counts, at most (R11.1). Parts sent as bytes, which
+    the engine takes off, are not looked at."""
+    held, most = {point.offset: point.window.total_tokens for point in points}, 0
+    counted: int | None = None
+    for event in events:
+        counted = held.get(event.offset, counted)
+        if event.kind == "ContextTransaction" and counted is not None:
+            counted += sum(region.tokens_after - region.tokens_before for region in event.record.regions)
+        if event.kind == "InferenceUsage" and event.record.kind == "stage" and counted is not None:
+            most = max(most, event.record.prompt_tokens - counted)
+    return most
 
 
 def _changed(names: tuple[str, ...] | None, regions: Any) -> tuple[str, ...]:
@@ -101,7 +121,7 @@ def _changed(names: tuple[str, ...] | None, regions: Any) -> tuple[str, ...]:
 
 
 def _of_that_life(story: Story, state: State) -> tuple[dict[int, Event], bool] | None:
-    """The records, by offset, that the life which wrote a state had written by then; and whether it had taken the run over."""
+    """The records, by offset, that the life which wrote a state had written by then; whether it took the run over."""
     if state.offset is None:
         return None
     until = state.offset

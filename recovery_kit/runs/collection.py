@@ -3,12 +3,13 @@
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 
+from recovery_kit.display import Drawn
 from recovery_kit.errors import UnknownMoment
 
 from .run import Run
 
 
-class Runs(Mapping[str, Run]):
+class Runs(Drawn, Mapping[str, Run]):
     """Runs by id; a unique prefix of an id is enough for `[]`.
 
     An id that stands more than once is no key: asking for it raises and names the relative paths, which are keys too.

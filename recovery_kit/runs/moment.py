@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
+from recovery_kit.display import SHAPES_ONLY, Drawn, Masker
 from recovery_kit.formats.skim import MetaSkim
 from recovery_kit.history.fold import Fold, Pending
 from recovery_kit.history.windows import window_sha256
@@ -22,7 +23,7 @@ class Totals:
     tool_calls: int
 
 
-class State:
+class State(Drawn):
     """What was true of a run at one moment. Values are raw; surfaces mask them.
 
     `point` is the index in `run.points`, or None for the end and for moments between points. `offset` is that of the
@@ -42,12 +43,15 @@ class State:
         offset: int | None = None,
         at: int | None = None,
         source: str = "journal",
+        masker: Masker = SHAPES_ONLY,
     ) -> None:
         self.run_id = run_id
         self.point = point
         self.offset = offset
         self.at = at
         """Unix seconds of the record; None where nothing tells it."""
+        self.masker = masker
+        """Masks the run's own secrets on every surface."""
         self.source = source
         """`journal`, or `json_pair` where no journal folds."""
         self._position = meta
@@ -108,9 +112,11 @@ class State:
         return f"<State of {self.run_id} at {where}: stage {self.stage_index}, iteration {self.iteration}, {self.status}>"
 
 
-def of_fold(run_id: str, fold: Fold, revision: Callable[[], str | None], *, point: int | None, offset: int | None) -> State:
+def of_fold(
+    run_id: str, fold: Fold, revision: Callable[[], str | None], *, offset: int | None, masker: Masker = SHAPES_ONLY
+) -> State:
     """The state that a fold ends in."""
     return State(
         run_id, meta=fold.skim_meta(), window=fold.window.window, pending=lambda: fold.pending, revision=revision,
-        full_meta=fold.read_meta, point=point, offset=offset, at=fold.at,
+        full_meta=fold.read_meta, offset=offset, at=fold.at, masker=masker,
     )  # fmt: skip

@@ -82,7 +82,9 @@ def records_until(run: Run, text: str | int | PointName) -> int:
         return len(reading)
     if name.naming == "record":
         if not 0 < name.number <= len(reading):
-            raise UnknownMoment(run.id, f"there is no record {name.number}: {len(reading)} are readable, counted from 1")
+            raise UnknownMoment(
+                run.id, f"there is no record {name.number}: {len(reading)} are readable, counted from 1"
+            )
         return name.number
     if name.naming == "call":
         return _records_before_call(run, name.id)
@@ -115,5 +117,7 @@ def _records_before_call(run: Run, id: str) -> int:
         raise UnknownMoment(run.id, f"the batch of call {id!r} lies behind a tear, where nothing folds", mine[0].offset)
     if len(reachable) > 1:
         before = " or ".join(f"record:{place}" for place in reachable)
-        raise UnknownMoment(run.id, f"{len(reachable)} batches hand out a call {id!r}: say {before}, or the execution id")
+        raise UnknownMoment(
+            run.id, f"{len(reachable)} batches hand out a call {id!r}: say {before}, or the execution id"
+        )
     return reachable[0]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, overload
 
-from recovery_kit.display import Masker, secrets_of_url
+from recovery_kit.display import Drawn, Masker, secrets_of_url
 from recovery_kit.errors import UnknownMoment
 from recovery_kit.formats import rundir
 from recovery_kit.formats.journal import Journal
@@ -57,7 +57,7 @@ class Grown:
     """The journal shrank or is another one: `generation` rose."""
 
 
-class Run:
+class Run(Drawn):
     """One run of an agent system. Values are raw; every surface masks and escapes them.
 
     `source` is the path relative to what was opened. Reading never changes a byte.
@@ -142,17 +142,20 @@ class Run:
         if state is None:
             raise UnknownMoment(self.id, f"nothing folds after {number} of {len(reading)} records")
         offset = reading.offset(reading.frames[number - 1])
-        return of_fold(self.id, state, lambda: None, point=None, offset=offset)
+        return of_fold(self.id, state, lambda: None, offset=offset, masker=self.masker)
 
     def _end(self) -> State:
         state = self.story.fold()
         if state is not None:
             reading = self.story.reading()
-            return of_fold(self.id, state, self._revision_now, point=None, offset=reading.offset(reading.frames[-1]))
+            return of_fold(
+                self.id, state, self._revision_now, offset=reading.offset(reading.frames[-1]), masker=self.masker
+            )
         meta, files = self.meta, self.files
         return State(
             self.id, meta=meta, window=lambda: files.context or EMPTY_WINDOW, pending=lambda: None,
             revision=lambda: None, full_meta=lambda: meta, at=meta.updated_at if meta else None, source="json_pair",
+            masker=self.masker,
         )  # fmt: skip
 
     def _revision_now(self) -> str | None:
@@ -171,7 +174,7 @@ class Run:
         return State(
             self.id, meta=point.skim_meta(), window=point.window.window, pending=pending,
             revision=lambda: story.named_points[point.index].revision, full_meta=point.read_meta, point=point.index,
-            offset=point.offset, at=point.at,
+            offset=point.offset, at=point.at, masker=self.masker,
         )  # fmt: skip
 
     # What happened.
@@ -194,7 +197,7 @@ class Run:
     @cached_property
     def verdict(self) -> Verdict:
         """What happened and how surely (verified)."""
-        return verdict(self.story)
+        return verdict(self.story, self.masker)
 
     @cached_property
     def evidence(self) -> tuple[FileEvidence, ...]:

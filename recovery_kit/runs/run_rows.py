@@ -1,4 +1,4 @@
-"""A row a run for listings: how it stands, what it waits on, since when it has not moved, what is unknown, what it cost.
+"""A row a run for listings: how it stands, what it waits on, when it last moved, what is unknown, what it cost.
 
 Belongs here: the row, and choosing and ordering rows. No clock: "since" is a moment that somebody hands in.
 """
@@ -32,8 +32,8 @@ class RunRow:
     iteration: int | None
     moved: int | None
     """When iteration, stage or status last changed (Unix seconds); a heartbeat is not a move."""
-    unknown: int
-    """Effects of which nobody can tell from the files whether they happened."""
+    unknown: int | None
+    """Effects of which nobody can tell from the files whether they happened; None where no record can be read."""
     cost: float | None
     """USD; None where a bill has no figure."""
     cost_exact: bool
@@ -60,7 +60,7 @@ def run_row(run: Run) -> RunRow:
         stage=(state.window.stage_name if state else None) or (meta.current_stage if meta else None) or None,
         iteration=told.iteration if told else None,
         moved=meta.last_progress_at if meta else None,
-        unknown=len(story.unknown_effects),
+        unknown=len(story.unknown_effects) if story.events else None,
         cost=spent,
         cost_exact=exact,
     )
@@ -86,7 +86,7 @@ class Condition:
     value: str | float
 
     def holds(self, row: RunRow) -> bool:
-        """Whether a row is so. What a row does not tell equals nothing; it is `!=` to everything, and `waits=none` finds it."""
+        """Whether a row is so. A word that it does not tell is `none`; a number that it does not tell is `!=` all."""
         told = getattr(row, self.field)
         if isinstance(self.value, str):
             told = told if told is not None else "none"
@@ -121,7 +121,7 @@ SORT_KEYS: dict[str, Callable[[RunRow], Any]] = {
     "agent": lambda row: _last(row.agent),
     "status": lambda row: _last(row.status),
     "waits": lambda row: _last(row.waits),
-    "unknown": lambda row: -row.unknown,
+    "unknown": lambda row: _last(row.unknown, newest_first=True),
     "cost": lambda row: _last(row.cost, newest_first=True),
 }
 """How rows can be ordered: times and numbers the largest first, words by the alphabet, what is not told last."""

@@ -1,4 +1,4 @@
-"""Runs by what a person types: a path, else an id or the beginning of one in the folder where the engine keeps its runs.
+"""Runs by what a person types: a path, else an id or the beginning of one in the folder of the engine's runs.
 
 Belongs here: finding the place that was meant. An id is a name, never a path. How a moment of a run is named is in
 `points_named.py`.
@@ -38,7 +38,7 @@ def run_named(text: str, root: Path | None = None) -> Run:
 
 
 def runs_named(text: str | None = None, root: Path | None = None) -> Runs:
-    """All runs at a path, or the one of that id below `root`; without a text all runs below `root`. Raises as `run_named`."""
+    """All runs at a path, or the one of that id below `root`; without a text all there. Raises as `run_named`."""
     if text is None:
         return open_runs(root or runs_root())
     if os.path.lexists(text):

@@ -18,7 +18,7 @@ from .messages import Block, Message
 from .providers import ANY_TURN, Failure, Finish, Reply, ToolCall, Turn, arguments_json, well_formed
 from .request import Request
 
-INSTALL = "pip install 'recovery_kit[live]'"
+INSTALL = "pip install 'recovery-kit[live]'"
 
 ANY_OBJECT: dict[str, Any] = {"type": "object", "properties": {}}
 

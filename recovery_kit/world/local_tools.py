@@ -5,6 +5,7 @@ somebody swaps folders for links. Words of the answers are the engine's (leviath
 is as free as the user who started this process; only its environment is kept small.
 """
 
+import errno
 import os
 import selectors
 import signal
@@ -105,7 +106,7 @@ class LocalTools:
         try:
             parts = inside(root, path)
             if not parts:
-                raise IsADirectoryError(21, "Is a directory")
+                raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
             name = "/".join(parts)
             if arguments.get("append"):
                 with self._disk.open_append(root, name, 0o644) as file:
@@ -227,7 +228,7 @@ def _mode_of(root: Path, parts: tuple[str, ...]) -> int:
 
 def _no(act: str, path: str, root: Path, no: Exception) -> ToolAnswer:
     """A failure in the engine's words; a path that leads out, or through a link, by its own."""
-    linked = isinstance(no, OSError) and no.errno in (40, 62)  # ELOOP here and on macOS
+    linked = isinstance(no, OSError) and no.errno == errno.ELOOP
     if isinstance(no, UnsafeName) or linked:
         return ToolAnswer.error(
             f"path '{path}' would escape the working directory ({root}), or passes a link. Use a path inside the "

@@ -29,17 +29,18 @@ from recovery_kit.records.window import (
 from recovery_kit.world.deltas import Names, delta_between, transaction
 
 META = RunMeta(
-    run_id="r", agent_name="a", agent_path="a", task="t", status="running", current_stage="s", stage_index=0, num_stages=1,
-    iteration=0, prompt_tokens=0, completion_tokens=0, workdir="w", started_at=1, updated_at=1,
+    run_id="r", agent_name="a", agent_path="a", task="t", status="running", current_stage="s", stage_index=0,
+    num_stages=1, iteration=0, prompt_tokens=0, completion_tokens=0, workdir="w", started_at=1, updated_at=1,
 )  # fmt: skip
 
 texts = st.text(st.characters(exclude_categories=("Cs",)), max_size=8)
 numbers = st.integers(0, 2**64 - 1)
+turn_calls = st.builds(TurnCall, texts, texts, st.just(Raw(b'{"a":1}')))
 kinds = st.one_of(
     st.just(Text()),
     st.just(UserMessage()),
     st.builds(ToolResult, texts, texts, st.booleans()),
-    st.builds(AssistantTurn, st.lists(st.builds(TurnCall, texts, texts, st.just(Raw(b'{"a":1}'))), max_size=2).map(tuple)),
+    st.builds(AssistantTurn, st.lists(turn_calls, max_size=2).map(tuple)),
 )
 contents = st.one_of(texts, st.lists(st.builds(Part, st.just("text/markdown"), texts), max_size=2).map(tuple))
 entries = st.builds(
@@ -72,7 +73,8 @@ def neighbours(draw: st.DrawFn) -> tuple[Window, Window]:
         entries_now = draw(
             st.sampled_from([region.entries, region.entries[1:], (), region.entries + region.entries[:1]])
         )
-        regions.append(replace(region, entries=entries_now, current_tokens=draw(st.sampled_from([0, region.current_tokens]))))
+        tokens = draw(st.sampled_from([0, region.current_tokens]))
+        regions.append(replace(region, entries=entries_now, current_tokens=tokens))
     return old, replace(old, regions=tuple(regions[draw(st.integers(0, 1)) :]))
 
 
@@ -170,12 +172,14 @@ def test_a_transaction_names_both_windows() -> None:
 def test_no_change_is_no_transaction() -> None:
     """A window that keeps its name, description apart, makes no record."""
     before = Window("s", 1, 9, (region("a"),))
-    assert transaction(before, replace(before, stage_name="t", regions=(region("a", description="d"),)), "hook", 1) is None
+    after = replace(before, stage_name="t", regions=(region("a", description="d"),))
+    assert transaction(before, after, "hook", 1) is None
 
 
 def test_regions_that_come_and_go_are_in_a_transaction() -> None:
     """A region that is new or gone counts from or to nothing."""
-    made = transaction(Window("s", 1, 9, (region("a", name="gone"),)), Window("s", 1, 9, (region("b"),)), "transform", 1)
+    before, after = Window("s", 1, 9, (region("a", name="gone"),)), Window("s", 1, 9, (region("b"),))
+    made = transaction(before, after, "transform", 1)
     assert made is not None
     assert [(c.region, c.entries_before, c.entries_after) for c in made.regions] == [("r", 0, 1), ("gone", 1, 0)]
 
@@ -184,4 +188,5 @@ def test_regions_that_come_and_go_are_in_a_transaction() -> None:
 def test_names_are_kept_and_right(one: Window, two: Window) -> None:
     """Names computed along a run are those computed from nothing."""
     names = Names()
-    assert [names.window(w) for w in (one, two, one, EMPTY_WINDOW)] == [revision(w) for w in (one, two, one, EMPTY_WINDOW)]
+    walk = (one, two, one, EMPTY_WINDOW)
+    assert [names.window(window) for window in walk] == [revision(window) for window in walk]

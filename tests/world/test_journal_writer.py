@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
+from samples import SAMPLES, run_folders
 
 from recovery_kit.errors import CannotWrite, RunBusy
 from recovery_kit.formats import durable
@@ -29,7 +30,6 @@ from recovery_kit.runs.opening import open_run
 from recovery_kit.world.deltas import transaction
 from recovery_kit.world.ids import Owner
 from recovery_kit.world.journal_writer import JournalWriter, Snapshot
-from samples import SAMPLES, run_folders
 
 OWNER = Owner("0" * 16, "1" * 16)
 META = RunMeta(
@@ -57,8 +57,9 @@ def batch(iteration: int, *ids: str) -> ToolBatch:
 
 def usage(iteration: int) -> InferenceUsage:
     return InferenceUsage(
-        stage="s", iteration=iteration, provider="p", model="m", prompt_tokens=1, completion_tokens=1, at=104
-    )
+        stage="s", iteration=iteration, provider="p", model="m", prompt_tokens=1, completion_tokens=1, cached_tokens=0,
+        cache_write_tokens=0, at=104,
+    )  # fmt: skip
 
 
 def kinds(folder: Path) -> list[str]:
@@ -107,7 +108,8 @@ def test_what_was_written_folds_to_what_was_meant(folder: Path) -> None:
         assert pending is not None and pending.results == ("one", None)
         writer.call_done(out, out.calls[1], "two", 107)
         turn = Entry("go", 1, AssistantTurn(()))
-        after = Window("s", 2, 100, (Region("conversation", "sliding_window", 2, 50, (*window("hi").regions[0].entries, turn)),))
+        said = (*window("hi").regions[0].entries, turn)
+        after = Window("s", 2, 100, (Region("conversation", "sliding_window", 2, 50, said),))
         change = transaction(window("hi"), after, "model_reply", 108)
         assert isinstance(change, ContextTransaction)
         writer.record(change)
@@ -201,7 +203,7 @@ def test_a_torn_tail_is_set_aside_wherever_it_is_cut(folder: Path) -> None:
     """Cut anywhere, the intact part goes on, the torn bytes are kept beside it, and all that follows is readable."""
     whole = _journal(folder)
     offsets = [*Journal(whole).framing.offsets, len(whole)]
-    for cut in range(offsets[2], len(whole) + 1, 37):
+    for cut in range(offsets[2], len(whole) + 1, 97):
         (folder / "run.lvr").write_bytes(whole[:cut])
         end = max(offset for offset in offsets if offset <= cut)
         with JournalWriter.take_over(folder, owner=OWNER) as writer:
@@ -231,7 +233,10 @@ def test_two_tears_at_one_place_are_both_kept(folder: Path) -> None:
     assert not (folder / f"run.lvr.torn-{end}-3").exists()
 
 
-@pytest.mark.parametrize("stump", [b"", b"LVR", b"LVR1\0\1", b"no journal at all", b"LVR1\0\1\0\0\0\0\0\0\0\x05{\"a\":"])
+STUMPS = [b"", b"LVR", b"LVR1\0\1", b"no journal at all", b"LVR1\0\1\0\0\0\0\0\0\0\x05{\"a\":"]
+
+
+@pytest.mark.parametrize("stump", STUMPS, ids=["empty", "short", "preamble", "other", "torn header"])
 def test_a_journal_that_nobody_can_fold_is_begun_anew(folder: Path, stump: bytes) -> None:
     """A stump of a journal is kept beside a new one that begins with a header."""
     _journal(folder)
@@ -303,7 +308,7 @@ CRASHES = """
     from pathlib import Path
     sys.path.insert(0, {tests!r})
     from recovery_kit.formats.durable import Durable
-    from world.test_journal_writer import CALLS, play
+    from world.test_journal_writer import play
 
     root = Path({root!r})
     number = 0
@@ -321,6 +326,7 @@ CRASHES = """
             os._exit(0)
         _, status = os.waitpid(child, 0)
         if not os.WIFSIGNALED(status):
+            assert not status
             break
     print(number)
 """
@@ -345,7 +351,8 @@ def play(folder: Path, disk: Durable) -> None:
         journal.write(b"\0\0\0torn")
     writer = JournalWriter.take_over(folder, owner=OWNER, disk=disk)
     result = Entry("done", 1, ToolResult("c1", "shell", False))
-    writer.snapshot(Snapshot(replace(META, updated_at=200, iteration=2), Window("s", 1, 100, (Region("conversation", "sliding_window", 1, 50, (result,)),))))
+    after = Window("s", 1, 100, (Region("conversation", "sliding_window", 1, 50, (result,)),))
+    writer.snapshot(Snapshot(replace(META, updated_at=200, iteration=2), after))
     writer.close()
 
 
@@ -376,8 +383,8 @@ def test_killed_at_every_moment_the_run_is_readable(tmp_path: Path) -> None:
 def test_a_settled_prompt_is_read_back(folder: Path) -> None:
     """Other records go through as they are."""
     prompt = Interaction(
-        request_id="r-1-approve-1", kind="tool_approval", tool="shell", prompt="Allow?", stage="s", settlement="timed_out",
-        asked_at=1, at=2,
+        request_id="r-1-approve-1", kind="tool_approval", tool="shell", prompt="Allow?", stage="s",
+        settlement="timed_out", asked_at=1, at=2,
     )  # fmt: skip
     with JournalWriter.create(folder, at(100), owner=OWNER) as writer:
         offset = writer.record(prompt, ToolCallDone(iteration=1, call_id="c", result="x", at=3))

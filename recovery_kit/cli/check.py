@@ -1,0 +1,88 @@
+"""`check`: what is damaged or disagrees, where, and what a restart would do with it."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+
+from recovery_kit.display import Tone
+from recovery_kit.errors import RecoveryKitError
+from recovery_kit.records.engines import Engine
+from recovery_kit.records.findings import Finding
+from recovery_kit.recovery.check import Checked, check_run, rules_of
+from recovery_kit.recovery.restart_words import restart_sentences
+from recovery_kit.runs.run import Run
+from recovery_kit.runs.runs_named import runs_named
+
+from .choosing import engine_option, json_option, root_option
+from .printing import Page, print_json_rows, progress
+from .trouble import say_trouble
+from .unread import say_unread
+
+_TONES: dict[str, Tone] = {"error": "bad", "warning": "attention", "info": "muted"}
+
+
+@click.command("check")
+@click.argument("paths", metavar="PATH...", nargs=-1, required=True)
+@engine_option
+@root_option
+@json_option
+def check_command(paths: tuple[str, ...], engine: str, root: Path | None, as_json: bool) -> int:
+    """What is damaged or disagrees, and where.
+
+    PATH is a run, any tree that holds some, or the id of a run. Exit status: 0; 1 a finding of warning or worse; 2 if a
+    PATH could not be read (the others are checked all the same).
+    """
+    rules = rules_of(engine)
+    runs, unread = _opened(paths, root)
+    needs_a_look = False
+
+    def checked(work: Iterator[Run]) -> Iterator[Checked]:
+        nonlocal needs_a_look, unread
+        for run in work:
+            row = check_run(run, rules)
+            needs_a_look = needs_a_look or row.needs_a_look
+            unread = say_unread(run) or unread
+            yield row
+
+    with progress(runs, "checking") as work:
+        rows = checked(iter(work))
+        if as_json:
+            print_json_rows(row.as_json() for row in rows)
+        else:
+            for number, row in enumerate(rows):
+                _print(row, rules, first=not number)
+    return 2 if unread else 1 if needs_a_look else 0
+
+
+def _opened(paths: tuple[str, ...], root: Path | None) -> tuple[list[Run], bool]:
+    """The runs of all paths, and whether a path could not be opened: said at once, the others go on."""
+    runs: list[Run] = []
+    unread = False
+    for path in paths:
+        try:
+            runs += runs_named(path, root).values()
+        except (RecoveryKitError, OSError) as trouble:
+            say_trouble(trouble)
+            unread = True
+    return runs, unread
+
+
+def _print(row: Checked, rules: Engine, first: bool) -> None:
+    page = Page(row.run.masker)
+    if not first:
+        page.blank()
+    same = row.run.source == row.run.id
+    page.say(row.run.id if same else f"{row.run.id} ({row.run.source})")
+    for finding in row.findings:
+        page.say(_line(finding), _TONES[finding.severity], indent=2)
+    if not row.findings:
+        page.say("nothing is damaged or contradictory", "good", indent=2)
+    for sentence in restart_sentences(row)[:1]:
+        page.say(f"a restart ({rules.name}) would {sentence}", indent=2)
+
+
+def _line(finding: Finding) -> str:
+    where = f" [{finding.file}{'' if finding.offset is None else f'@{finding.offset}'}]" if finding.file else ""
+    does = f"; the engine {finding.engine_does}" if finding.engine_does else ""
+    return f"{finding.severity}: {finding}{does}{where}"

@@ -1,0 +1,35 @@
+"""The table of commands: what each is called, where it lives, and its line in `--help`.
+
+A command's module is loaded when that command is asked for, so `--help` costs nothing. The module `why` holds
+`why_command`, a click command whose help begins with the line below.
+"""
+
+from typing import NamedTuple
+
+
+class Command(NamedTuple):
+    """A row of the table."""
+
+    module: str
+    """Inside `recovery_kit.cli`."""
+    line: str
+    """What it does, in one line."""
+
+
+COMMANDS: dict[str, Command] = {
+    "ls": Command("ls", "A line a run: status, what it waits on, since when, unknown effects, cost."),
+    "why": Command("why", "The verdict of a run, then what a restart would do."),
+    "show": Command("show", "The state of a run at a point, or what the model is sent from there."),
+    "check": Command("check", "What is damaged or disagrees, and where."),
+    "plan": Command("plan", "What a restart would do with each run, in its order."),
+    "report": Command("report", "An executed notebook and one offline HTML file."),
+    "tail": Command("tail", "The last records of a run, and those that come."),
+    "search": Command("search", "Where a text stands, in one run or many."),
+    "lab": Command("lab", "Open JupyterLab on the tour."),
+}
+"""In the order of `--help`."""
+
+
+def attribute_of(name: str) -> str:
+    """The name of a command's object in its module."""
+    return name.replace("-", "_") + "_command"

@@ -1,0 +1,70 @@
+"""What a Workflow is, as 64 hex: equal labels are not enough, the bytes have to match (intloom-recovery 1.9, 2.3)."""
+
+import hashlib
+import inspect
+import json
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from .refusals import Refused
+
+PROTOCOL = "2026-10-08"
+SKIPPED = frozenset({"node_modules", ".git", ".intloom", "__pycache__"})
+
+
+def package_identity(folder: Path, name: str, version: str) -> str:
+    """Of a package's folder: its labels, then every regular file, depth first, names in byte order.
+
+    Raises Refused (`KERNEL_UNAVAILABLE`) for a symbolic link anywhere.
+    """
+    digest = _labelled(name, version)
+    _add_folder(digest, folder, "")
+    return digest.hexdigest()
+
+
+def sources_identity(parts: Iterable[Any], name: str, version: str) -> str:
+    """Of a Workflow without a package: its labels and the source files of its functions and schemas."""
+    files = {_source_of(part) for part in parts} - {None}
+    digest = _labelled(name, version)
+    for file in sorted(filter(None, files), key=lambda path: (path.name, str(path))):
+        _add_file(digest, file.name, file.read_bytes())
+    return digest.hexdigest()
+
+
+def _labelled(name: str, version: str) -> Any:
+    digest = hashlib.sha256()
+    digest.update(_compact([name, version, PROTOCOL]))
+    return digest
+
+
+def _add_folder(digest: Any, folder: Path, prefix: str) -> None:
+    with os.scandir(folder) as rows:
+        entries = sorted(rows, key=lambda row: os.fsencode(row.name))
+    for entry in entries:
+        if entry.name in SKIPPED:
+            continue
+        if entry.is_symlink():
+            raise Refused("KERNEL_UNAVAILABLE", "a Workflow package holds a symbolic link", path=entry.path)
+        if entry.is_dir(follow_symlinks=False):
+            _add_folder(digest, Path(entry.path), f"{prefix}{entry.name}/")
+        elif entry.is_file(follow_symlinks=False):
+            _add_file(digest, prefix + entry.name, Path(entry.path).read_bytes())
+
+
+def _add_file(digest: Any, name: str, data: bytes) -> None:
+    digest.update(_compact([name, len(data)]))
+    digest.update(data)
+
+
+def _compact(value: Any) -> bytes:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogateescape")
+
+
+def _source_of(part: Any) -> Path | None:
+    try:
+        found = inspect.getsourcefile(inspect.unwrap(part))
+        return Path(found) if found and Path(found).is_file() else None
+    except (TypeError, OSError):
+        return None
