@@ -7,6 +7,8 @@ import errno
 import re
 from dataclasses import dataclass
 
+from msgspec import structs
+
 from recovery_kit.records.loom import FORMAT, Checkpoint, LoomFinding, Problem
 
 from .loom_shape import BadShape, BadText, parse_text, version_of
@@ -47,6 +49,10 @@ class RunFolder:
     def was_admitted(self) -> bool:
         """Whether there is a numbered file at all; without one the Run was never there."""
         return self.numbered > 0
+
+    @property
+    def numbers(self) -> tuple[int, ...]:
+        return tuple(file.number for file in self.files)
 
     @property
     def checkpoints(self) -> tuple[Checkpoint, ...]:
@@ -127,7 +133,9 @@ def read_folder(tree: Tree, key: str) -> RunFolder:
         file, finding = _read(tree, key, inside, int(match[1]))
         files += [file] if file else []
         findings += [finding] if finding else []
-    return RunFolder(key, path, tuple(files), tuple(odd), tuple(findings), numbered)
+    known = next((file.checkpoint.run.id for file in files if file.checkpoint is not None), None)
+    told = tuple(structs.replace(finding, run_id=known) for finding in findings)
+    return RunFolder(key, path, tuple(files), tuple(odd), told, numbered)
 
 
 def _read(tree: Tree, key: str, path: str, number: int) -> tuple[File3 | None, LoomFinding | None]:

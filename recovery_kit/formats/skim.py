@@ -3,6 +3,8 @@
 `Raw` members are views into the journal; nothing is copied until somebody looks. The full vocabulary is in `records`.
 """
 
+from typing import Any
+
 from msgspec import Raw, Struct, field
 from msgspec.json import Decoder
 
@@ -105,7 +107,7 @@ class CallsSkim(Struct, frozen=True):
     calls: tuple[Raw, ...]
 
 
-SKIMS: dict[str, Decoder] = {
+SKIMS: dict[str, Decoder[Any]] = {
     "Header": Decoder(HeaderSkim),
     "Progress": Decoder(ProgressSkim),
     "Checkpoint": Decoder(CheckpointSkim),

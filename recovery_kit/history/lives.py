@@ -86,7 +86,7 @@ def _begins(event: Event, life: _Draft) -> bool:
     if event.kind == "OwnershipChanged":
         return not life.restarting and event.record.world_id != life.world_id
     if event.kind == "ContextTransaction":
-        return event.record.cause == "resume"
+        return bool(event.record.cause == "resume")
     return is_stand_in(event) and not life.restarting
 
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from recovery_kit.records.journal import Answered
+from recovery_kit.records.journal import Answer, Answered
 from recovery_kit.records.meta import AtInteractionPoint, RunMeta, TaintGate, ToolApproval, UserPrompt, WaitingOn
 
 from .events import Event
@@ -20,6 +20,9 @@ ASKS_A_PERSON: dict[type, str | None] = {
     AtInteractionPoint: None,
 }
 """Reasons for which a person is asked, and the kind of the prompt where the reason tells it."""
+
+
+NOTHING_SAID = Answer()
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +65,9 @@ def prompts(events: Sequence[Event], all_lives: Sequence[Life], meta: RunMeta | 
 
 def open_now(meta: RunMeta | None, life: int) -> tuple[Prompt, ...]:
     """The question that `meta.json` says stands open."""
-    if meta is None or meta.status not in ("waiting_input", "paused") or type(meta.waiting_on) not in ASKS_A_PERSON:
+    if meta is None or meta.status not in ("waiting_input", "paused"):
+        return ()
+    if meta.waiting_on is None or type(meta.waiting_on) not in ASKS_A_PERSON:
         return ()
     return (_without_record(meta.waiting_on, "open", max(life, 0), False),)
 
@@ -70,13 +75,12 @@ def open_now(meta: RunMeta | None, life: int) -> tuple[Prompt, ...]:
 def _settled(event: Event, all_lives: Sequence[Life]) -> Prompt:
     record = event.record
     how = record.settlement
-    answer = how.answered if isinstance(how, Answered) else None
-    scope = answer and answer.scope
+    said = how.answered if isinstance(how, Answered) else NOTHING_SAID
     return Prompt(
-        record.request_id, record.kind, record.tool, record.prompt, record.stage, "answered" if answer else how,
-        answer and answer.approved, "session" if scope == "run" else scope, answer and answer.choice,
-        answer and answer.text, answer and answer.feedback, record.asked_at, record.at, event.offset,
-        _life_of(event, all_lives), event.behind_tear,
+        record.request_id, record.kind, record.tool, record.prompt, record.stage,
+        "answered" if isinstance(how, Answered) else how, said.approved, "session" if said.scope == "run" else said.scope,
+        said.choice, said.text, said.feedback, record.asked_at, record.at, event.offset, _life_of(event, all_lives),
+        event.behind_tear,
     )  # fmt: skip
 
 
@@ -84,10 +88,16 @@ def _life_of(event: Event, all_lives: Sequence[Life]) -> int | None:
     return next((life.index for life in reversed(all_lives) if life.first <= event.place), None)
 
 
-def _without_record(waiting: WaitingOn | None, settlement: Settlement, life: int, behind_tear: bool) -> Prompt:
-    kind, reason = ASKS_A_PERSON[type(waiting)], type(waiting).__struct_config__.tag
-    nothing = (None,) * 8
-    return Prompt(None, kind, None, None, None, settlement, *nothing[:5], None, None, None, life, behind_tear, reason)
+def _without_record(waiting: WaitingOn, settlement: Settlement, life: int, behind_tear: bool) -> Prompt:
+    return Prompt(
+        None, ASKS_A_PERSON[type(waiting)], None, None, None, settlement, None, None, None, None, None, None, None, None,
+        life, behind_tear, reason_of(waiting),
+    )  # fmt: skip
+
+
+def reason_of(waiting: WaitingOn) -> str:
+    """The word that `waiting_on` has for it."""
+    return str(type(waiting).__struct_config__.tag)
 
 
 def _open_at_end(events: Sequence[Event], life: Life) -> WaitingOn | None:

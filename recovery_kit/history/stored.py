@@ -157,9 +157,8 @@ def final_answer(meta: RunMeta | None, data: bytes | memoryview | None) -> Final
     if described is None and data is None:
         return None
     text = None if data is None else bytes(data).decode("utf-8", "replace")
-    return FinalAnswer(
-        described is not None, data is not None, described and described.bytes, None if data is None else len(data), text
-    )
+    told = described.bytes if described else None
+    return FinalAnswer(described is not None, data is not None, told, None if data is None else len(data), text)
 
 
 def content_texts(window: Window) -> dict[str, str]:

@@ -196,6 +196,8 @@ def _spent(v: Verdict) -> str:
 def _time(v: Verdict) -> str:
     if v.wall_seconds is None:
         return ""
+    if v.wall_seconds == 0:
+        return "All of it lies within one second."
     spent = ", ".join(f"{b.replace('_', ' ')} {duration_text(s)}" for b, s in v.seconds.items() if s)
     lives = f" in {_count(v.lives, 'life')}".replace("lifes", "lives") if v.lives > 1 else ""
     return f"Its {duration_text(v.wall_seconds)}{lives} went to: {spent or 'nothing'}."

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from recovery_kit.records.meta import TERMINAL, Children, FanOutWorkers, NeedsSetup, RunMeta
 from recovery_kit.records.sidecars import FanOut
 
+from .prompts import reason_of
+
 NEEDS_A_PERSON: dict[str, bool] = {
     "tool_approval": True,
     "user_prompt": True,
@@ -47,7 +49,7 @@ def wait_of(meta: RunMeta | None, fan_out: FanOut | None) -> Wait:
         reason = "fan_out_workers" if fan_out is not None and meta.status == "waiting_input" else None
         outstanding = len(fan_out.active) + len(fan_out.pending) if reason and fan_out else None
         return Wait(reason, False if reason else BY_STATUS.get(meta.status), None, None, outstanding)
-    reason = str(type(waiting).__struct_config__.tag)
+    reason = reason_of(waiting)
     blocker, remedy = (waiting.blocker, waiting.remedy) if isinstance(waiting, NeedsSetup) else (None, None)
     outstanding = waiting.outstanding if isinstance(waiting, (FanOutWorkers, Children)) else None
     return Wait(reason, NEEDS_A_PERSON[reason], blocker, remedy, outstanding)

@@ -1,13 +1,12 @@
 """Values → text, HTML and SVG without script: every static twin and every figure of a report.
 
 Each function takes values and the masker of their run, and masks, shortens and escapes whatever text they hold. What
-comes back is `Safe` markup with classes; `twin` puts the styles inline for a notebook, `PAGE` is the stylesheet of a page.
+comes back is `Safe` markup with classes; `twin` puts the styles inline for a notebook, `PAGE` is the stylesheet of a
+page.
 """
 
 from .cards import (
     card_html,
-    folder_heading,
-    heading,
     mimebundle,
     point_card,
     point_html,
@@ -22,7 +21,8 @@ from .cards import (
 )
 from .context import context_html, context_svg, pending_html, window_html
 from .folder import by_weight, each_html, folder_html
-from .ledger import attempts_html, effects_html, evidence_html, findings_html, prompts_html, spending_html
+from .headings import folder_heading, heading
+from .ledger import answer_html, attempts_html, effects_html, evidence_html, findings_html, prompts_html, spending_html
 from .markup import Pen, Safe, el, join
 from .styles import PAGE, bare, twin
 from .tables import Column, table_html
@@ -35,6 +35,7 @@ __all__ = [
     "Column",
     "Pen",
     "Safe",
+    "answer_html",
     "attempts_html",
     "bare",
     "by_weight",

@@ -1,6 +1,7 @@
 """Where a record stands on a time axis: in the order of the file, with long silences made short and marked.
 
-Records carry whole seconds and many share one, so the order of the file is what is certain; time stretches it. Belongs here: places.
+Records carry whole seconds and many share one, so the order of the file is what is certain; time stretches it. Belongs
+here: places.
 """
 
 from collections.abc import Sequence

@@ -3,7 +3,7 @@
 Belongs here: cards of runs, collections, moments and verdicts, and `mimebundle`, which picks by type.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from recovery_kit.display import (
@@ -18,16 +18,17 @@ from recovery_kit.display import (
     shown,
     table_text,
     time_text,
-    url_host,
 )
 from recovery_kit.history.fold import Point
 from recovery_kit.history.verdict import Verdict
+from recovery_kit.history.windows import WindowView
 from recovery_kit.records.meta import RunMeta
+from recovery_kit.records.window import Region, Window
 from recovery_kit.runs.collection import Runs
-from recovery_kit.runs.moment import State
+from recovery_kit.runs.moment import State, Totals
 from recovery_kit.runs.run import Run
 
-from .markup import Child, Pen, Safe, el, join
+from .markup import Pen, Safe, el, join
 from .styles import twin
 from .tables import Column, table_html
 from .verdict import headline, status_badge, verdict_html
@@ -40,7 +41,11 @@ def card_html(card: Card, masker: Masker | None = None) -> Safe:
     """A card: title, rows, notes. Tones have a word or a sign of their own in the text; colour only repeats it."""
     pen = Pen(masker)
     rows = [
-        el("tr", el("th", pen.line(row.label, 80), scope="row", class_="rk-t rk-muted"), el("td", _toned(pen, row.value, row.tone, _VALUE), class_="rk-t"))
+        el(
+            "tr",
+            el("th", pen.line(row.label, 80), scope="row", class_="rk-t rk-muted"),
+            el("td", _toned(pen, row.value, row.tone, _VALUE), class_="rk-t"),
+        )
         for row in card.rows
     ]  # fmt: skip
     return el(
@@ -61,7 +66,7 @@ def _toned(pen: Pen, text: str, tone: Tone, limit: int) -> Safe:
     return words if tone == "plain" else el("span", words, class_=f"rk-{tone}")
 
 
-# -- a run -------------------------------------------------------------------------------------------------------------------
+# -- a run -----------------------------------------------------------------------------------------------------------
 
 
 def run_card(run: Run) -> Card:
@@ -69,17 +74,24 @@ def run_card(run: Run) -> Card:
     verdict, meta = run.verdict, run.meta
     words, tone = headline(verdict)
     where = f"{verdict.stage or '–'}, turn {count_text(verdict.iteration)}"
+    size = (
+        count_text(len(run.records)),
+        count_text(len(run.points), "point"),
+        count_text(verdict.lives, "life", "lives"),
+    )
+    damage = f"{len(verdict.damage)} of warning or worse" if verdict.damage else "none of warning or worse"
+    waits = (verdict.wait.reason or "").replace("_", " ")
     rows = [
         Row("status", (verdict.status or "cannot be read").replace("_", " "), "plain" if verdict.status else "bad"),
         Row("effects", words, tone),
         Row("stage", where),
-        Row("waits on", verdict.wait.reason.replace("_", " "), "attention" if verdict.wait.needs_person else "plain") if verdict.wait.reason else None,
+        Row("waits on", waits, "attention" if verdict.wait.needs_person else "plain") if waits else None,
         Row("title", meta.title) if meta and meta.title else None,
         Row("task", verdict.task) if verdict.task else None,
         Row("last moved", time_text(verdict.moved_at)),
-        Row("records", f"{count_text(len(run.records))}, {count_text(len(run.points), 'point')}, {count_text(verdict.lives, 'life', 'lives')}"),
+        Row("records", ", ".join(size)),
         Row("bills", _bills(verdict)),
-        Row("findings", f"{count_text(len(verdict.damage))} of warning or worse" if verdict.damage else "none of warning or worse", "attention" if verdict.damage else "plain"),
+        Row("findings", damage, "attention" if verdict.damage else "plain"),
     ]  # fmt: skip
     written = f"{run.runtime}, written by {run.written_by or 'an engine nobody can tell'}"
     return Card(
@@ -105,7 +117,7 @@ def run_text(run: Run) -> str:
     return card_text(run_card(run), run.masker)
 
 
-# -- several runs ------------------------------------------------------------------------------------------------------------
+# -- several runs ----------------------------------------------------------------------------------------------------
 
 
 def _short(meta: RunMeta | None) -> list[Cell | str | int | None]:
@@ -131,17 +143,17 @@ def runs_html(runs: Runs, most: int = MOST_RUNS) -> Safe:
     columns = [
         Column("run", lambda row: Pen(row[1].masker).line(row[0], 120)),
         Column("status", lambda row: status_badge(row[1].meta.status if row[1].meta else None), "w"),
-        *(
-            Column(name, lambda row, place=place: _plain_cell(row[1], place))
-            for place, name in enumerate(_HEADS[2:], 1)
-        ),
+        *(_short_column(name, place) for place, name in enumerate(_HEADS[2:], 1)),
     ]
     return table_html(count_text(len(runs), "run"), columns, rows, most)
 
 
-def _plain_cell(run: Run, place: int) -> Safe:
-    cell = _short(run.meta)[place]
-    return Pen(run.masker).line(None if cell is None or isinstance(cell, Cell) else str(cell), 80)
+def _short_column(heading: str, place: int) -> Column:
+    def cell(row: tuple[str, Run]) -> Safe:
+        value = _short(row[1].meta)[place]
+        return Pen(row[1].masker).line(None if value is None or isinstance(value, Cell) else str(value), 80)
+
+    return Column(heading, cell)
 
 
 def runs_text(runs: Runs, most: int = MOST_RUNS) -> str:
@@ -155,27 +167,22 @@ def runs_text(runs: Runs, most: int = MOST_RUNS) -> str:
     return text + (f"\n{count_text(more, 'more run')} not shown here" if more > 0 else "")
 
 
-# -- moments -----------------------------------------------------------------------------------------------------------------
+# -- moments ---------------------------------------------------------------------------------------------------------
 
 
 def state_card(state: State) -> Card:
     """A moment of a run: where it stood and what its window holds."""
     window, pending, totals = state.window, state.pending, state.totals
     moment = "the end" if state.point is None else f"point {state.point}"
-    regions = [
-        Row(
-            r.name,
-            f"{count_text(len(r.entries), 'entry', 'entries')}, {count_text(r.current_tokens)} of {count_text(r.max_tokens, 'token')}",
-        )
-        for r in window.regions
-    ]
+    out = f"{count_text(len(pending.batch.calls), 'call')} of turn {pending.batch.iteration}" if pending else ""
+    regions = [Row(r.name, f"{count_text(len(r.entries), 'entry', 'entries')}, {_region(r)}") for r in window.regions]
     rows = [
         Row("status", (state.status or "–").replace("_", " ")),
         Row("stage", f"{state.stage or '–'}, turn {count_text(state.iteration)}"),
         Row("at", time_text(state.at)),
-        Row("window", f"{count_text(window.total_tokens)} of {count_text(window.max_tokens, 'token')}; {state.revision or 'no revision can be named'}"),
-        Row("pending", f"{count_text(len(pending.batch.calls), 'call')} of turn {pending.batch.iteration}" if pending else "nothing", "attention" if pending else "plain"),
-        Row("so far", f"{count_text(totals.tool_calls, 'tool call')}, {count_text(totals.prompt_tokens)} prompt and {count_text(totals.completion_tokens)} completion tokens") if totals else None,
+        Row("window", f"{_filled(window)}; {state.revision or 'no revision can be named'}"),
+        Row("pending", out or "nothing", "attention" if out else "plain"),
+        Row("so far", _spent(totals)) if totals else None,
         *regions,
     ]  # fmt: skip
     note = (
@@ -184,6 +191,19 @@ def state_card(state: State) -> Card:
         else (Note("Told by context.json and meta.json: no journal folds.", "attention"),)
     )
     return Card(state.run_id, moment, tuple(row for row in rows if row is not None), note)
+
+
+def _filled(window: Window | WindowView) -> str:
+    return f"{count_text(window.total_tokens)} of {count_text(window.max_tokens, 'token')}"
+
+
+def _region(region: Region) -> str:
+    return f"{count_text(region.current_tokens)} of {count_text(region.max_tokens, 'token')}"
+
+
+def _spent(totals: Totals) -> str:
+    tokens = f"{count_text(totals.prompt_tokens)} prompt and {count_text(totals.completion_tokens)} completion tokens"
+    return f"{count_text(totals.tool_calls, 'tool call')}, {tokens}"
 
 
 def state_html(state: State, masker: Masker | None = None) -> Safe:
@@ -200,7 +220,7 @@ def point_card(point: Point) -> Card:
         (
             Row("status", meta.status.replace("_", " ")),
             Row("stage", f"{point.window.stage_name or meta.current_stage}, turn {count_text(meta.iteration)}"),
-            Row("window", f"{count_text(point.window.total_tokens)} of {count_text(point.window.max_tokens, 'token')}"),
+            Row("window", _filled(point.window)),
             Row("changed", changed),
         ),
     )  # fmt: skip
@@ -216,7 +236,7 @@ def verdict_text(verdict: Verdict, masker: Masker | None = None) -> str:
     return "\n".join(shown(line, masker, 700) for line in verdict.sentences())
 
 
-# -- by type -----------------------------------------------------------------------------------------------------------------
+# -- by type ---------------------------------------------------------------------------------------------------------
 
 _Faces = tuple[Callable[[Any, Masker | None], str], Callable[[Any, Masker | None], Safe]]
 
@@ -232,7 +252,8 @@ FACES: dict[type, _Faces] = {
 
 
 def mimebundle(thing: Any, masker: Masker | None = None) -> dict[str, str]:
-    """`text/plain` and `text/html` of an object of the kit, the HTML with its styles inline. Raises TypeError for other things.
+    """`text/plain` and `text/html` of an object of the kit, the HTML with its styles inline. Raises TypeError for other
+    things.
 
     `masker`: that of its run; a `Run` and `Runs` know their own.
     """
@@ -240,47 +261,3 @@ def mimebundle(thing: Any, masker: Masker | None = None) -> dict[str, str]:
         if isinstance(thing, kind):
             return {"text/plain": as_text(thing, masker), "text/html": twin(as_html(thing, masker))}
     raise TypeError(f"nothing shows a {type(thing).__name__}")
-
-
-def heading(run: Run, title: str = "") -> Safe:
-    """The head of a report: what it is about, and by whom it was written."""
-    pen, meta = Pen(run.masker), run.meta
-    told: list[Child] = [pen.line(meta.agent_name, 80), " · "] if meta else []
-    told += [f"{run.runtime}, written by ", pen.line(run.written_by or "an engine nobody can tell", 40), " "]
-    name = el("h1", pen.line(title or run.id, 200))
-    task = el("p", "Task: ", pen.line(meta.task, 400)) if meta and meta.task else None
-    name_of_task = el("p", "Title: ", pen.line(meta.title, 200)) if meta and meta.title else None
-    calls = el("p", _callback(pen, meta)) if meta and meta.callback_url else None
-    known = el("p", el("code", pen.line(run.id, 200)), class_="rk-muted") if title else None
-    return join(
-        [name, known, el("p", told, status_badge(meta.status if meta else None), class_="rk-muted"), task, calls]
-    )
-
-
-def _callback(pen: Pen, meta: RunMeta) -> Safe:
-    """The host alone of the address it calls, and whether it signs; never the address or the key."""
-    host = url_host(meta.callback_url or "")
-    return join(
-        [
-            "Calls back to ",
-            pen.line(host or "an address that cannot be read", 80),
-            f"; a signing key is {'' if meta.callback_secret else 'not '}set.",
-        ]
-    )
-
-
-def folder_heading(runs: Runs, title: str = "") -> Safe:
-    """The head of a report about a folder. Its path is not told: it is of this machine."""
-    return join(
-        [el("h1", title or count_text(len(runs), "run")), el("p", _statuses(list(runs.values())), class_="rk-muted")]
-    )
-
-
-def _statuses(runs: Sequence[Run]) -> Safe:
-    counts: dict[str | None, int] = {}
-    for run in runs:
-        status = run.meta.status if run.meta else None
-        counts[status] = counts.get(status, 0) + 1
-    return join(
-        [join([status_badge(status), f" {n}"]) for status, n in sorted(counts.items(), key=lambda c: -c[1])], ", "
-    )

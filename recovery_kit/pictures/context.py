@@ -22,7 +22,7 @@ _HEIGHT = 150
 _MOST_REGIONS = len(SERIES) - 1
 
 
-# -- over time ---------------------------------------------------------------------------------------------------------------
+# -- over time -------------------------------------------------------------------------------------------------------
 
 
 def sampled(points: Sequence[Point], most: int = MOST_STEPS) -> list[Point]:
@@ -78,8 +78,8 @@ def context_svg(points: Sequence[Point], masker: Masker | None = None, lives: Se
     ]
     said = f"Tokens of the context window by region, over {count_text(len(points), 'point')}; at most {count_text(top)}"
     return el(
-        "svg", el("title", said), plot, [_restart(steps, life) for life in lives[1:]], words, width="100%", height=_HEIGHT + 32,
-        role="img", aria_label=said, font_size=11, overflow="visible",
+        "svg", el("title", said), plot, [_restart(steps, life) for life in lives[1:]], words,
+        width="100%", height=_HEIGHT + 32, role="img", aria_label=said, font_size=11, overflow="visible",
     )  # fmt: skip
 
 
@@ -134,7 +134,7 @@ def context_html(points: Sequence[Point], masker: Masker | None = None, lives: S
     return el("figure", picture, words, class_="rk-figure")
 
 
-# -- at one moment -----------------------------------------------------------------------------------------------------------
+# -- at one moment ---------------------------------------------------------------------------------------------------
 
 
 def window_html(
@@ -142,12 +142,14 @@ def window_html(
 ) -> Safe:
     """A window region by region, each entry behind its beginning.
 
-    `most`: entries shown over all regions, the newest of each; `most_text`: characters of one. What is left out is said.
+    `most`: entries shown over all regions, the newest of each; `most_text`: characters of one. What is left out is
+    said.
     """
     if not window.regions:
         return nothing("The window has no region.")
     pen, room = Pen(masker), most
-    head = f"{count_text(window.total_tokens)} of {count_text(window.max_tokens, 'token')} in {count_text(len(window.regions), 'region')}"
+    filled = f"{count_text(window.total_tokens)} of {count_text(window.max_tokens, 'token')}"
+    head = f"{filled} in {count_text(len(window.regions), 'region')}"
     parts: list[Child] = [
         el("p", head + (", in stage " if window.stage_name else ""), pen.line(window.stage_name, 60, ""), ".")
     ]
@@ -159,7 +161,8 @@ def window_html(
 
 
 def _region(pen: Pen, region: Region, taken: Sequence[Entry], most_text: int) -> Safe:
-    numbers = f"{count_text(len(region.entries), 'entry', 'entries')}, {count_text(region.current_tokens)} of {count_text(region.max_tokens, 'token')}"
+    filled = f"{count_text(region.current_tokens)} of {count_text(region.max_tokens, 'token')}"
+    numbers = f"{count_text(len(region.entries), 'entry', 'entries')}, {filled}"
     name = [
         el("strong", pen.line(region.name, 80)),
         " ",
@@ -251,4 +254,9 @@ def pending_html(pending: Pending | None, masker: Masker | None = None, most_tex
         )
         for call, result in pending.calls()
     ]
-    return join([el("p", f"Pending: {count_text(len(rows), 'call')} of turn {pending.batch.iteration}."), rows])
+    said = (
+        fold("What the model said with it", pen.whole(pending.batch.response, most_text))
+        if pending.batch.response
+        else None
+    )
+    return join([el("p", f"Pending: {count_text(len(rows), 'call')} of turn {pending.batch.iteration}."), said, rows])

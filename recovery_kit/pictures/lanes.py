@@ -184,7 +184,8 @@ _RANK: dict[str, int] = {
 
 
 def condensed(lane: Lane, columns: int = MOST_MARKS) -> Lane:
-    """A lane of at most so many marks a row: what falls into one column is one mark of its weightiest word, with counts."""
+    """A lane of at most so many marks a row: what falls into one column is one mark of its weightiest word, with
+    counts."""
     if len(lane.marks) <= columns:
         return lane
     groups: dict[tuple[int, int], list[Mark]] = defaultdict(list)

@@ -1,4 +1,5 @@
-"""Tables of what a run did: calls with their certainty, trips and failures, bills by stage and model, questions, findings, files.
+"""Tables of what a run did: calls with their certainty, trips and failures, bills by stage and model, questions,
+findings, files.
 
 Belongs here: one function a table, values in, HTML out. Text of the run goes through the pen.
 """
@@ -10,6 +11,7 @@ from dataclasses import dataclass
 from recovery_kit.display import Masker, bytes_text, count_text, duration_text, time_text
 from recovery_kit.history.calls import Call
 from recovery_kit.history.prompts import Prompt
+from recovery_kit.history.stored import FinalAnswer, ProducedFile
 from recovery_kit.history.story import Story
 from recovery_kit.history.trips import Attempt, Bill, Cost, Failover, Trips
 from recovery_kit.history.verdict import look_for
@@ -41,11 +43,12 @@ def _long(pen: Pen, text: str | None, most: int = MOST_TEXT) -> Safe:
     return fold(el("code", pen.line(text, 60)), pen.whole(text, most), inner=False)
 
 
-# -- effects -----------------------------------------------------------------------------------------------------------------
+# -- effects ---------------------------------------------------------------------------------------------------------
 
 
 def effects_html(story: Story, masker: Masker | None = None, most: int = MOST_ROWS) -> Safe:
-    """The ledger of tool calls: first those somebody has to look at, then all in file order, each with its certainty and its proof."""
+    """The ledger of tool calls: first those somebody has to look at, then all in file order, each with its certainty
+    and its proof."""
     calls = story.calls
     if not calls:
         return nothing("No tool call was handed out.")
@@ -103,7 +106,7 @@ def _outcome(call: Call) -> str:
     return word if word and word != "succeeded" else ""
 
 
-# -- trips and money ---------------------------------------------------------------------------------------------------------
+# -- trips and money -------------------------------------------------------------------------------------------------
 
 
 def attempts_html(trips: Trips, masker: Masker | None = None, most: int = MOST_ROWS) -> Safe:
@@ -180,8 +183,11 @@ class _Spent:
 
 
 _TOKENS = {
-    "prompt": "prompt_tokens", "completion": "completion_tokens", "from cache": "cached_tokens", "into cache": "cache_write_tokens"
-}  # fmt: skip
+    "prompt": "prompt_tokens",
+    "completion": "completion_tokens",
+    "from cache": "cached_tokens",
+    "into cache": "cache_write_tokens",
+}
 
 
 def spending_html(trips: Trips, cost: Cost, masker: Masker | None = None, most: int = MOST_ROWS) -> Safe:
@@ -199,7 +205,7 @@ def spending_html(trips: Trips, cost: Cost, masker: Masker | None = None, most: 
         Column("for", lambda s: s.kind),
         Column("model", lambda s: pen.line(s.model, 80)),
         Column("bills", lambda s: count_text(len(s.bills)), "n"),
-        *(Column(name, lambda s, member=member: count_text(s.sum(member)), "n") for name, member in _TOKENS.items()),
+        *(_tokens(heading, member) for heading, member in _TOKENS.items()),
         Column("USD", _money, "n"),
     ]
     sums = [
@@ -211,6 +217,10 @@ def spending_html(trips: Trips, cost: Cost, masker: Masker | None = None, most: 
         _money(total),
     ]
     return join([table_html("Tokens and cost, by stage and model", columns, rows, most, sums), el("p", _cost(cost))])
+
+
+def _tokens(heading: str, member: str) -> Column:
+    return Column(heading, lambda spent: count_text(spent.sum(member)), "n")
 
 
 def _money(spent: _Spent) -> str:
@@ -227,12 +237,40 @@ def _cost(cost: Cost) -> str:
             ", exact: the providers' own figures." if cost.exact else ", not exact."
         )
     else:
-        sentence = f"{cost.priced_usd:.4f} USD are known; {count_text(cost.unpriced_calls, 'bill')} without a figure, so the sum is not."
+        missing = count_text(cost.unpriced_calls, "bill")
+        sentence = f"{cost.priced_usd:.4f} USD are known; {missing} without a figure, so the sum is not."
     behind = f" Behind a tear, in no sum above: {cost.behind_tear_usd:.4f} USD." if cost.behind_tear_usd else ""
     return sentence + behind
 
 
-# -- questions, findings, files ----------------------------------------------------------------------------------------------
+# -- the answer ---------------------------------------------------------------------------------------------------------
+
+
+def answer_html(
+    answer: FinalAnswer | None, files: Sequence[ProducedFile] = (), masker: Masker | None = None, most: int = MOST_ROWS
+) -> Safe:
+    """What the run answered, and the files that came with it; their bytes are named, never shown."""
+    if answer is None and not files:
+        return nothing("There is no answer.")
+    pen, parts = Pen(masker), list[Child]()
+    if answer is not None and answer.missing:
+        parts.append(el("p", "An answer is described, and its file is not there.", class_="rk-bad"))
+    if answer is not None and answer.text is not None:
+        parts.append(pen.whole(answer.text, MOST_TEXT))
+    if files:
+        columns = [
+            Column("file", lambda f: pen.line(f.name, 120)),
+            Column("type", lambda f: pen.line(f.mime_type, 60)),
+            Column("size", lambda f: bytes_text(f.size), "n"),
+            Column("its bytes are", lambda f: f.state, "w"),
+            Column("SHA-256", lambda f: el("code", pen.line(f.sha256 or "–", 64)), "w"),
+            Column("record", lambda f: _byte(f.offset), "w"),
+        ]
+        parts.append(table_html(count_text(len(files), "produced file"), columns, files, most))
+    return join(parts)
+
+
+# -- questions, findings, files --------------------------------------------------------------------------------------
 
 
 def prompts_html(prompts: Sequence[Prompt], masker: Masker | None = None, most: int = MOST_ROWS) -> Safe:

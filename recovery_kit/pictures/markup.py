@@ -1,7 +1,8 @@
 """Markup that cannot come from a run: the `Safe` string, and the one function that builds elements.
 
-Belongs here: building. Every tag and attribute the kit draws with is in the two lists below; there is no way to write a script, a
-handler, a link or anything that loads. What is drawn is said elsewhere; what text of a run goes through is `Pen`.
+Belongs here: building. Every tag and attribute the kit draws with is in the two lists below; there is no way to write a
+script, a handler, a link or anything that loads. What is drawn is said elsewhere; what text of a run goes through is
+`Pen`.
 """
 
 import re
@@ -13,13 +14,13 @@ from recovery_kit.display import Masker, count_text, html, middle, preview, show
 from .styles import twin
 
 TAGS = frozenset(
-    "article b br caption code details dd div dl dt em figcaption figure footer h1 h2 h3 h4 header i li ol p pre section small span "
-    "strong summary table tbody td tfoot th thead tr ul "
-    "svg g rect line path circle polygon text title desc defs pattern".split()
+    "b br caption code details div figcaption figure footer h1 h2 h3 header li ol p pre section small span strong "
+    " summary table tbody td tfoot th thead tr ul "
+    "svg g rect line path circle text title defs pattern".split()
 )
 ATTRIBUTES = frozenset(
     "class style id role scope colspan open lang tabindex aria-label aria-hidden aria-labelledby "
-    "x y x1 x2 y1 y2 cx cy r d points width height viewBox preserveAspectRatio fill stroke stroke-width stroke-dasharray "
+    "x y x1 x2 y1 y2 cx cy r d width height viewBox preserveAspectRatio fill stroke stroke-width stroke-dasharray "
     "fill-opacity text-anchor font-size font-weight patternUnits patternTransform vector-effect overflow".split()
 )
 _EMPTY = frozenset({"br"})
@@ -45,8 +46,8 @@ Child = str | int | float | None | Iterable["Child"]
 def el(tag: str, *children: Child, **attributes: str | int | float | bool | None) -> Safe:
     """An element. A child that is no `Safe` is text and gets escaped; None is nothing; a list is its items.
 
-    Attribute names are spelled `class_`, `aria_label`, `viewBox`; None and False leave one out. Raises ValueError for a tag or an
-    attribute that is not in the lists: a mistake of ours, never of a run.
+    Attribute names are spelled `class_`, `aria_label`, `viewBox`; None and False leave one out. Raises ValueError for a
+    tag or an attribute that is not in the lists: a mistake of ours, never of a run.
     """
     if tag not in TAGS:
         raise ValueError(f"no element of ours: {tag}")

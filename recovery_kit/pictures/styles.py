@@ -1,7 +1,8 @@
 """What pictures look like: a style for each of our classes, and the stylesheet of a page.
 
-Belongs here: colours, spaces, letters. Every class has one declaration that works on a light and on a dark page, so that a picture
-carries its own style into a notebook (`twin`); a report puts `PAGE` in its head, which sets the colours for light, dark and paper.
+Belongs here: colours, spaces, letters. Every class has one declaration that works on a light and on a dark page, so
+that a picture carries its own style into a notebook (`twin`); a report puts `PAGE` in its head, which sets the colours
+for light, dark and paper.
 """
 
 import re
@@ -12,7 +13,8 @@ CLASSES: dict[str, str] = {
     "rk-attention": "color:var(--rk-attention,#b7791f)",
     "rk-bad": "color:var(--rk-bad,#d1453b)",
     "rk-badge": "border:1px solid;border-radius:4px;padding:0 .4em;font-weight:600;white-space:nowrap",
-    "rk-card": "border:1px solid var(--rk-line,rgba(127,127,127,.4));border-radius:6px;padding:.7em 1em;margin:.5em 0;max-width:60em",
+    "rk-card": "border:1px solid var(--rk-line,rgba(127,127,127,.4));border-radius:6px;padding:.7em 1em;margin:.5em 0;"
+    "max-width:60em",
     "rk-name": "font-weight:700;overflow-wrap:anywhere",
     "rk-pre": "white-space:pre-wrap;overflow-wrap:anywhere;margin:.3em 0;padding:.5em .7em;border-radius:4px;"
     "background:var(--rk-soft,rgba(127,127,127,.12));color:inherit;font-size:.9em",
@@ -23,7 +25,8 @@ CLASSES: dict[str, str] = {
     "rk-scroll": "overflow-x:auto;max-width:100%",
     "rk-figure": "margin:.6em 0;max-width:100%",
     "rk-lanes": "display:block;box-sizing:border-box;width:100%;padding-left:62px;overflow:visible",
-    "rk-halo": "paint-order:stroke;stroke:var(--rk-ground,var(--jp-layout-color0,#fff));stroke-width:3px;stroke-linejoin:round",
+    "rk-halo": "paint-order:stroke;stroke:var(--rk-ground,var(--jp-layout-color0,#fff));stroke-width:3px;"
+    "stroke-linejoin:round",
     "rk-swatch": "vertical-align:-1px",
     "rk-legend": "list-style:none;margin:.4em 0;padding:0;display:flex;flex-wrap:wrap;gap:.1em 1.1em;font-size:13px",
     "rk-key": "margin:0;padding:0",
@@ -61,10 +64,11 @@ def bare(twinned: str) -> str:
 _RULES = "\n".join(f".{name} {{ {rules} }}" for name, rules in CLASSES.items())
 
 PAGE = f"""
-:root {{ color-scheme: light dark; --rk-ink: #1c2330; --rk-ground: #ffffff; --rk-soft: #f3f5f8; --rk-line: #d8dee6; --rk-muted: #5b6472;
-  --rk-good: #1d7245; --rk-attention: #8a5a00; --rk-bad: #b3261e; --rk-link: #1f5f9e; }}
-@media (prefers-color-scheme: dark) {{ :root {{ --rk-ink: #e4e8ee; --rk-ground: #14181f; --rk-soft: #1e252f; --rk-line: #37414e;
-  --rk-muted: #9aa5b3; --rk-good: #5fc48d; --rk-attention: #e0b050; --rk-bad: #ff8a80; --rk-link: #7ab8f0; }} }}
+:root {{ color-scheme: light dark; --rk-ink: #1c2330; --rk-ground: #ffffff; --rk-soft: #f3f5f8; --rk-line: #d8dee6;
+  --rk-muted: #5b6472; --rk-good: #1d7245; --rk-attention: #8a5a00; --rk-bad: #b3261e; --rk-link: #1f5f9e; }}
+@media (prefers-color-scheme: dark) {{ :root {{ --rk-ink: #e4e8ee; --rk-ground: #14181f; --rk-soft: #1e252f;
+  --rk-line: #37414e; --rk-muted: #9aa5b3; --rk-good: #5fc48d; --rk-attention: #e0b050; --rk-bad: #ff8a80;
+  --rk-link: #7ab8f0; }} }}
 * {{ box-sizing: border-box }}
 html {{ -webkit-text-size-adjust: 100% }}
 body {{ margin: 0 auto; max-width: 1040px; padding: 20px 18px 60px; background: var(--rk-ground); color: var(--rk-ink);
@@ -85,9 +89,11 @@ summary:focus-visible, .rk-scroll:focus-visible {{ outline: 2px solid var(--rk-l
 svg text {{ font-family: inherit }}
 footer {{ margin-top: 40px; color: var(--rk-muted); font-size: 13px }}
 {_RULES}
-@media (max-width: 520px) {{ body {{ padding: 14px 12px 40px }} th, td {{ padding-right: 9px }} .rk-inner {{ margin-left: .5em }} }}
-@media print {{ :root {{ color-scheme: light; --rk-ink: #000; --rk-ground: #fff; --rk-soft: #f3f5f8; --rk-line: #bbb; --rk-muted: #444;
-  --rk-good: #1d7245; --rk-attention: #7a4f00; --rk-bad: #a3201a }}
-  body {{ max-width: none; padding: 0 }} h2, h3 {{ break-after: avoid }} tr, figure {{ break-inside: avoid }} .rk-scroll {{ overflow: visible }} }}
+@media (max-width: 520px) {{ body {{ padding: 14px 12px 40px }} th, td {{ padding-right: 9px }}
+  .rk-inner {{ margin-left: .5em }} }}
+@media print {{ :root {{ color-scheme: light; --rk-ink: #000; --rk-ground: #fff; --rk-soft: #f3f5f8; --rk-line: #bbb;
+  --rk-muted: #444; --rk-good: #1d7245; --rk-attention: #7a4f00; --rk-bad: #a3201a }}
+  body {{ max-width: none; padding: 0 }} h2, h3 {{ break-after: avoid }} tr, figure {{ break-inside: avoid }}
+  .rk-scroll {{ overflow: visible }} }}
 """
 """The stylesheet of a report. No font, picture or sheet is loaded from anywhere."""

@@ -14,7 +14,8 @@ from .markup import Child, Safe, el, join
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of a table: its heading, the cell of a row, and `t` for text, `n` for a number, `w` for words on one line."""
+    """A column of a table: its heading, the cell of a row, and `t` for text, `n` for a number, `w` for words on one
+    line."""
 
     heading: str
     cell: Callable[[Any], Child]

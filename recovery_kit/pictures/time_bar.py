@@ -12,7 +12,8 @@ _HEIGHT = 26
 
 
 def time_svg(account: TimeAccount) -> Safe:
-    """The wall clock as one bar, a piece for each use of it; every piece has a weave, a tooltip and, where it is wide enough, its word."""
+    """The wall clock as one bar, a piece for each use of it; every piece has a weave, a tooltip and, where it is wide
+    enough, its word."""
     wall, x, pieces = max(account.wall_seconds, 1), 0.0, []
     for bucket, seconds in account.seconds.items():
         if not seconds:

@@ -18,13 +18,15 @@ from .vocabulary import CERTAINTY, GREY, SETTLEMENT, STATUS, TRIP, Look, block, 
 _ID = "timeline"
 
 NAMES = 62
-"""Pixels left of the plot for the names of the lanes: the padding of class `rk-lanes`, so that per cents are of the rest."""
+"""Pixels left of the plot for the names of the lanes: the padding of class `rk-lanes`, so that per cents are of the
+rest."""
 _APART = 7
 _NARROWEST = 0.002
 
 
 def timeline_svg(story: Story, masker: Masker | None = None, columns: int = MOST_MARKS) -> Safe:
-    """The timeline as one SVG: no script, tooltips in `title`, summary in `aria-label`. Under 300 kB whatever the run."""
+    """The timeline as one SVG: no script, tooltips in `title`, summary in `aria-label`. Under 300 kB whatever the
+    run."""
     if not story.events:
         return nothing("No record can be read, so there is no timeline.")
     pen, drawn, top = Pen(masker), list[Safe](), 4
@@ -115,8 +117,9 @@ def _summary(story: Story) -> str:
     counts = Counter[str](call.certainty for call in story.calls)
     calls = ", ".join(f"{counts[word]} {CERTAINTY[word].word}" for word in CERTAINTY if counts[word]) or "none"
     failed = sum(not trip.succeeded for trip in story.trips.attempts)
+    size = f"{count_text(len(story.events), 'record')} in {count_text(len(story.lives), 'life', 'lives')}"
     return (
-        f"Timeline of {count_text(len(story.events), 'record')} in {count_text(len(story.lives), 'life', 'lives')}; tool calls: {calls}; "
+        f"Timeline of {size}; tool calls: {calls}; "
         f"trips to models: {len(story.trips.attempts)}, {failed} failed; questions to people: {len(story.prompts)}"
     )
 
@@ -127,8 +130,8 @@ def timeline_html(story: Story, masker: Masker | None = None, columns: int = MOS
     if not story.events:
         return picture
     how = (
-        "Records stand in the order of the file and carry whole seconds; longer waits are wider, up to a bound. A grey band is a silence "
-        "with its length below it, a dashed line a restart. What is woven or outlined has a word in the list; names show on touch."
+        "Records stand in the order of the file and carry whole seconds; longer waits are wider, up to a bound. "
+        "A grey band is a silence with its length below it, a dashed line a restart. Point at a mark for its words."
     )
     words = el("figcaption", legend("timeline-key", _keys(story)), el("small", how, class_="rk-muted"))
     return el("figure", picture, words, class_="rk-figure")

@@ -15,7 +15,8 @@ _MOST_UNKNOWN = 20
 
 
 def headline(verdict: Verdict, now: int | None = None) -> tuple[str, Tone]:
-    """The one thing to know, and how bad it is. `now`: Unix seconds at which it is read, for how long there has been no sign."""
+    """The one thing to know, and how bad it is. `now`: Unix seconds at which it is read, for how long there has been no
+    sign."""
     silent = ""
     if now is not None and verdict.heartbeat_at is not None and verdict.terminal is not True:
         silent = f"; no sign for {duration_text(max(now - verdict.heartbeat_at, 0))}"
@@ -50,7 +51,8 @@ def status_badge(status: str | None) -> Safe:
 
 
 def verdict_html(verdict: Verdict, masker: Masker | None = None, now: int | None = None) -> Safe:
-    """What happened and how surely: the headline, the sentences of the verdict, and each unknown effect with what to look for."""
+    """What happened and how surely: the headline, the sentences of the verdict, and each unknown effect with what to
+    look for."""
     pen = Pen(masker)
     words, tone = headline(verdict, now)
     told: list[list[Child]] = []

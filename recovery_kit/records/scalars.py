@@ -38,7 +38,7 @@ def since(version: str) -> Meta:
 def known_since(annotation: Any) -> str | None:
     """The version that `since` put on an annotation, or None for a member of the first format."""
     for note in getattr(annotation, "__metadata__", ()):
-        version = (getattr(note, "extra", None) or {}).get("since")
+        version: str | None = (getattr(note, "extra", None) or {}).get("since")
         if version:
             return version
     return None

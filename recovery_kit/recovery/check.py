@@ -55,7 +55,7 @@ class Checked:
         }
         row |= {key: answer(self.run.story, self.engine, self.outlook) for key, answer in ANSWERS.items()}
         row["warn"] = [str(finding) for finding in self.findings]
-        return masked(row, masker)
+        return dict(masked(row, masker))
 
 
 def rules_of(engine: str) -> Engine:

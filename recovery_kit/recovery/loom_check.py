@@ -12,10 +12,12 @@ from typing import Any
 from msgspec import UNSET
 
 from recovery_kit.errors import NotARun
-from recovery_kit.formats.loom_set import RecoverySet, read_set
+from recovery_kit.formats.loom_set import RecoverySet, RunFolder, read_set
 from recovery_kit.formats.loom_tree import FolderTree, MappingTree, Tree, is_project
 from recovery_kit.formats.loom_v1 import File1, Store1, read_store1
-from recovery_kit.records.loom import Checkpoint1
+from recovery_kit.history.loom_rules import history_problem
+from recovery_kit.records.loom import FORMAT, Checkpoint1, LoomFinding
+from recovery_kit.restore.loom import rule_of
 
 LoomSource = str | PathLike[str] | Mapping[str, bytes] | Tree
 
@@ -79,6 +81,62 @@ def _format1(store: Store1) -> dict[str, Any]:
         "checkpoints": {file.path: _row1(file) for file in store.files},
         "findings": [finding.as_json() for finding in store.findings],
     }
+
+
+ON_RESTART: dict[str, str] = {
+    "launch": "resume_at_boundary",
+    "apply_result": "advance_without_repeating",
+    "interrupt": "run_interrupted",
+    "history": "not_restored",
+}
+"""The field cases' words for a disposition; the others are their own word."""
+
+
+def _format3(found: RecoverySet) -> dict[str, Any]:
+    folders = [folder for folder in found.folders if folder.was_admitted]
+    rows = {_current_path(folder): _row3(folder) for folder in folders}
+    findings = [*found.findings, *(row["finding"] for row in rows.values() if row["finding"])]
+    ended = sum(row["phase"] == "terminal" for row in rows.values())
+    blocked_by = findings[0].path if findings else None
+    return {
+        "format": FORMAT,
+        "store_readable": not findings,
+        "restore_fails": bool(findings),
+        "blocked_by": blocked_by,
+        "n_checkpoints": sum(len(folder.files) for folder in folders),
+        "n_restored_or_failed": 0 if findings else len(rows) - ended,
+        "n_terminal": ended,
+        "ignored_files": [],
+        "checkpoints": {path: {k: v for k, v in row.items() if k != "finding"} for path, row in rows.items()},
+        "findings": [finding.as_json() for finding in findings],
+    }
+
+
+def _current_path(folder: RunFolder) -> str:
+    return folder.files[-1].path if folder.files else folder.path
+
+
+def _row3(folder: RunFolder) -> dict[str, Any]:
+    finding = next(iter(folder.findings), None)
+    own = None  # a finding that reading alone does not make
+    if finding is None:
+        reason = history_problem(folder.numbers, folder.checkpoints)
+        if reason:
+            run_id = folder.checkpoints[-1].run.id
+            finding = own = LoomFinding(problem="corrupt", path=folder.path, run_id=run_id, detail=reason)
+    current = folder.checkpoints[-1] if folder.checkpoints and folder.files[-1].checkpoint is not None else None
+    facts: dict[str, Any] = dict.fromkeys(("run_id", "phase", "status", "on_restart", "effect_may_have_happened"))
+    if current is not None:
+        rule = rule_of(current)
+        facts = {
+            "run_id": current.run.id,
+            "phase": current.boundary,
+            "status": current.status,
+            "on_restart": ON_RESTART.get(rule.disposition, rule.disposition),
+            "effect_may_have_happened": current.boundary == "executing",
+        }
+    why = {"problem": finding.problem, "why": finding.detail} if finding else {"problem": None, "why": None}
+    return {"valid": finding is None, **facts, **why, "finding": own}
 
 
 def _row1(file: File1) -> dict[str, Any]:

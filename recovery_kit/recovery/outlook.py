@@ -132,7 +132,7 @@ def _turn_repeated(story: Story, state: Fold | None) -> bool | None:
     newest = max(e.record.iteration for e in turns)
     batch = next((e for e in reversed(turns) if e.kind == "ToolBatch" and e.record.iteration == newest), None)
     if batch is None:
-        return newest > told.iteration
+        return bool(newest > told.iteration)
     if state.pending is not None and state.pending.offset == batch.offset:
         return False
     return not story.turn_told(batch, state)

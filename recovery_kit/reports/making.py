@@ -1,7 +1,8 @@
 """A report: the notebook of a template executed with its parameters, then written as one HTML file.
 
-Belongs here: choosing, executing, and what happens when a cell fails. The page itself is made in `page.py`; what stands in it in the
-templates' cells, a line each. `papermill recovery_kit/reports/templates/run.ipynb out.ipynb -p run_path …` runs the same notebook.
+Belongs here: choosing, executing, and what happens when a cell fails. The page itself is made in `page.py`; what stands
+in it in the templates' cells, a line each. `papermill recovery_kit/reports/templates/run.ipynb out.ipynb -p run_path …`
+runs the same notebook.
 """
 
 import os
@@ -25,7 +26,8 @@ TEMPLATES: dict[str, str] = {
     "run": "one run: verdict, timeline, effects, time, cost, window, evidence",
     "folder": "a table of runs, then each of them",
 }
-"""Templates of the kit, and what they are about. Any other notebook with a `run_path` parameter is one too: give its path."""
+"""Templates of the kit, and what they are about. Any other notebook with a `run_path` parameter is one too: give its
+path."""
 
 Parameters = Mapping[str, Any]
 _CELL_SECONDS = 900
@@ -60,11 +62,13 @@ def report(
 ) -> Path:
     """A report about a run or several, written to the file `to`; returns its path. Depth: verified.
 
-    `template`: by default `run` for one run and `folder` for more. `parameters`: those of the template's first cell but `run_path`.
-    `keep_notebook`: keep the executed notebook beside it. `cell_seconds`: seconds that a cell may take. All text in both files is masked.
+    `template`: by default `run` for one run and `folder` for more. `parameters`: those of the template's first cell but
+    `run_path`. `keep_notebook`: keep the executed notebook beside it. `cell_seconds`: seconds that a cell may take. All
+    text in both files is masked.
 
-    Raises ReportFailed when a cell stops: the notebook is kept beside `to` and named by the error. Raises MissingExtra without papermill
-    and nbconvert, UnknownTemplate (a ValueError) for a wrong template or parameter, NotARun, CannotWrite.
+    Raises ReportFailed when a cell stops: the notebook is kept beside `to` and named by the error. Raises MissingExtra
+    without papermill and nbconvert, UnknownTemplate (a ValueError) for a wrong template or parameter, NotARun,
+    CannotWrite.
     """
     place, masker, run_id = _about(source)
     is_one = isinstance(source, Run) or run_id is not None
@@ -152,9 +156,17 @@ class _Engine:
         """Run it; where and by what it was stopped, or None. The executed notebook is written in any case."""
         try:
             self.papermill.execute_notebook(
-                str(notebook), str(executed), parameters=dict(parameters), kernel_name="python3", progress_bar=False, log_output=False,
-                request_save_on_cell_execute=True, execution_timeout=cell_seconds, store_widget_state=False, extra_arguments=_QUIET,
-            )  # fmt: skip
+                str(notebook),
+                str(executed),
+                parameters=dict(parameters),
+                kernel_name="python3",
+                progress_bar=False,
+                log_output=False,
+                request_save_on_cell_execute=True,
+                execution_timeout=cell_seconds,
+                store_widget_state=False,
+                extra_arguments=_QUIET,
+            )
         except self.papermill.PapermillExecutionError as stop:
             return f"cell {stop.cell_index}: {stop.ename}"
         except self.too_long:

@@ -18,11 +18,16 @@ def as_html(notebook: str, title: str) -> str:
     import nbformat
     from nbconvert import HTMLExporter
 
-    exporter = HTMLExporter(
-        template_name="html", extra_template_basedirs=[str(Path(__file__).parent)], exclude_input=True, exclude_input_prompt=True,
-        exclude_output_prompt=True, exclude_anchor_links=True, embed_images=True,
-    )  # fmt: skip
-    executed = nbformat.reads(notebook, as_version=4)
+    exporter: Any = HTMLExporter(  # type: ignore[no-untyped-call]
+        template_name="html",
+        extra_template_basedirs=[str(Path(__file__).parent)],
+        exclude_input=True,
+        exclude_input_prompt=True,
+        exclude_output_prompt=True,
+        exclude_anchor_links=True,
+        embed_images=True,
+    )
+    executed = nbformat.reads(notebook, as_version=4)  # type: ignore[no-untyped-call]
     for output in (output for cell in executed.cells for output in cell.get("outputs", ())):
         if "text/html" in output.get("data", {}):
             output.data["text/html"] = bare(output.data["text/html"])

@@ -7,7 +7,7 @@ import msgspec
 from recovery_kit.formats import rundir
 from recovery_kit.history.story import Story
 from recovery_kit.records.engines import version
-from recovery_kit.records.journal import KINDS, ToolBatch, ToolCallDone
+from recovery_kit.records.journal import KINDS
 from recovery_kit.records.meta import RunMeta
 from recovery_kit.records.scalars import known_since
 
@@ -39,9 +39,6 @@ def _signs(story: Story) -> Iterator[str]:
     if rundir.BLUEPRINT in story.files.facts:
         yield "0.6.4"
     for event in story.events:
-        record = event.record
-        if isinstance(record, (ToolBatch, ToolCallDone)) and (
-            getattr(record, "visit_id", "") or getattr(record, "execution_id", "")
-        ):
+        if getattr(event.record, "visit_id", "") or getattr(event.record, "execution_id", ""):
             yield "0.6.4"
             return

@@ -23,6 +23,7 @@ def every_picture(run: Run) -> dict[str, str]:
     story, masker, end = run.story, run.masker, run.at()
     drawn = {
         "heading": pictures.heading(run),
+        "answer": pictures.answer_html(story.answer, story.produced_files, masker),
         "verdict": pictures.verdict_html(run.verdict, masker),
         "restart": pictures.restart_html(outlook(story, engine(NEWEST)), NEWEST, masker),
         "timeline": pictures.timeline_html(story, masker),
@@ -116,7 +117,8 @@ def test_twins_keep_hostile_text_as_text() -> None:
 
 
 def test_no_piece_of_a_secret() -> None:
-    """Neither a whole signing key nor its beginning nor a token of the address stands on any picture, and that one is set does."""
+    """Neither a whole signing key nor its beginning nor a token of the address stands on any picture, and that one is
+    set does."""
     (run,) = runs_of(CASES / "H08-signing-key-in-the-journal" / "input")
     pages = every_picture(run)
     for secret in ("whsec_DEMO_0000_not_a_real_key_7f3a", "whsec_DEMO_0000_not_a_re", "DEMO-QUERY-TOKEN"):

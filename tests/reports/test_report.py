@@ -1,4 +1,5 @@
-"""Reports from end to end: one page without script that needs no network, and a notebook that is kept when a cell stops."""
+"""Reports from end to end: one page without script that needs no network, and a notebook that is kept when a cell
+stops."""
 
 import json
 import os
@@ -112,6 +113,6 @@ def test_without_papermill_the_install_is_named(tmp_path: Path, monkeypatch: pyt
     """The error is an ImportError that says what to install."""
     monkeypatch.setattr(reports.making, "find_spec", lambda name: None)
     run_path = next((CASES / "H09-markup-in-names" / "input" / "runs").iterdir())
-    with pytest.raises(MissingExtra, match=r"pip install 'recovery_kit\[report\]'") as no:
+    with pytest.raises(MissingExtra, match=r"pip install 'recovery.kit\[report\]'") as no:
         report(run_path, tmp_path / "out.html")
     assert isinstance(no.value, ImportError)

@@ -1,0 +1,29 @@
+"""How the tests of the command line run it."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+from command_line import KILLED, Kit
+
+from recovery_kit.cli import main
+
+
+@pytest.fixture
+def kit() -> Kit:
+    """Run one command; an exception that gets out fails the test."""
+
+    def run(*words: object, env: dict[str, str] | None = None) -> Result:
+        result = CliRunner().invoke(main, [str(word) for word in words], env=env)
+        assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
+        assert "Traceback" not in result.output and "flaw of the kit" not in result.output, result.output
+        return result
+
+    return run
+
+
+@pytest.fixture
+def killed(tmp_path: Path) -> Path:
+    """A copy of the killed run, alone in a folder of runs."""
+    return Path(shutil.copytree(KILLED, tmp_path / "runs" / KILLED.name))
