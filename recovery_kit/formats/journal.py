@@ -4,7 +4,7 @@
 reader takes: *seen* (by the peeked kind) or *verified* (each frame judged). What records mean is `history`'s business.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -19,6 +19,7 @@ from .judge import judge
 from .skim import SKIMS, count_calls
 from .writing import json_of
 
+_MEMBERS = msgspec.json.Decoder(dict[str, dict[str, msgspec.Raw]]).decode
 _BODY = {name: msgspec.json.Decoder(kind.type).decode for name, kind in KINDS.items()}
 _START = {name: len(name) + 4 for name in KINDS}  # {"Name":
 
@@ -78,10 +79,13 @@ class Journal:
         """Frames in a spelling of their own, which only the exact parser reads."""
         return set()
 
-    def odd_frames(self) -> tuple[int, ...]:
-        """Indexes of readable frames that no engine's own writer spelled so (verified)."""
-        self.read()
-        return tuple(sorted(self._odd))
+    def members(self, index: int) -> Set[str]:
+        """Names of the members of a frame's record, known or not; none where it is no object."""
+        try:
+            (body,) = _MEMBERS(self.payload(index)).values()
+        except (msgspec.DecodeError, ValueError, RecursionError, UnicodeDecodeError):
+            return frozenset()
+        return body.keys()
 
     def read(self, rules: Engine | None = None, *, verified: bool = True) -> "Reading":
         """The frames that an engine's reader takes, in order.

@@ -79,20 +79,18 @@ def _unreadable(story: Story) -> Iterator[Finding]:
 
 def _unknown_members(story: Story) -> Iterator[Finding]:
     unknown: dict[str, int] = {}
-    for frame in story.journal.odd_frames():
-        kind = story.journal.kind(frame)
-        if kind is None:
-            continue
-        try:
-            body = msgspec.json.decode(story.journal.payload(frame), type=dict[str, dict[str, msgspec.Raw]])[kind]
-        except (msgspec.DecodeError, KeyError, RecursionError, UnicodeDecodeError):
-            continue
-        known = {field.encode_name for field in msgspec.structs.fields(KINDS[kind].type)}
-        for member in body.keys() - known:
-            unknown.setdefault(f"{kind}.{member}", story.journal.framing.offsets[frame])
-    for name, offset in sorted(unknown.items(), key=lambda item: item[1]):
+    reading = story.reading()
+    for frame, kind in reading:
+        for member in story.journal.members(frame) - _MEMBERS[kind]:
+            unknown.setdefault(f"{kind}.{member}", reading.offset(frame))
+    for name, offset in unknown.items():
         text = f"a member that the kit does not know: {name}; it is kept as it is"
         yield Finding("unknown_record", text, rundir.JOURNAL, offset, "does not look at it")
+
+
+_MEMBERS = {
+    name: frozenset(field.encode_name for field in msgspec.structs.fields(kind.type)) for name, kind in KINDS.items()
+}
 
 
 def _files(story: Story) -> Iterator[Finding]:
