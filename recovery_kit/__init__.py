@@ -33,6 +33,7 @@ _DOORS: dict[str, str] = {
     "plan_df": "frames",
     "plan_recovery": "recovery.plan",
     "points_df": "frames",
+    "prompt_view": "recovery.prompt_view",
     "prompts_df": "frames",
     "records_df": "frames",
     "regions_df": "frames",

@@ -1,6 +1,7 @@
 """`check`: what is damaged or disagrees, where, and what a restart would do with it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 
 import click
@@ -10,11 +11,13 @@ from recovery_kit.errors import RecoveryKitError
 from recovery_kit.records.engines import Engine
 from recovery_kit.records.findings import Finding
 from recovery_kit.recovery.check import Checked, check_run, rules_of
+from recovery_kit.recovery.loom_check import check_project, is_loom_project
 from recovery_kit.recovery.restart_words import restart_sentences
 from recovery_kit.runs.run import Run
 from recovery_kit.runs.runs_named import runs_named
 
 from .choosing import engine_option, json_option, root_option
+from .loom_text import print_project, project_json
 from .printing import Page, print_json_rows, progress
 from .trouble import say_trouble
 from .unread import say_unread
@@ -30,32 +33,34 @@ _TONES: dict[str, Tone] = {"error": "bad", "warning": "attention", "info": "mute
 def check_command(paths: tuple[str, ...], engine: str, root: Path | None, as_json: bool) -> int:
     """What is damaged or disagrees, and where.
 
-    PATH is a run, any tree that holds some, or the id of a run. Exit status: 0; 1 a finding of warning or worse; 2 if a
-    PATH could not be read (the others are checked all the same).
+    PATH is a run, any tree that holds some, an IntLoom project, or the id of a run. Exit status: 0; 1 a finding of
+    warning or worse; 2 if a PATH could not be read (the others are checked all the same).
     """
     rules = rules_of(engine)
-    runs, unread = _opened(paths, root)
-    needs_a_look = False
+    projects = {path: check_project(path) for path in paths if is_loom_project(path)}
+    runs, unread = _opened([path for path in paths if path not in projects], root)
+    needs_a_look = any(project["findings"] for project in projects.values())
 
-    def checked(work: Iterator[Run]) -> Iterator[Checked]:
+    def checked() -> Iterator[Checked]:
         nonlocal needs_a_look, unread
-        for run in work:
+        for run in progress(runs, "checking", prints=True):
             row = check_run(run, rules)
             needs_a_look = needs_a_look or row.needs_a_look
             unread = say_unread(run) or unread
             yield row
 
-    with progress(runs, "checking") as work:
-        rows = checked(iter(work))
-        if as_json:
-            print_json_rows(row.as_json() for row in rows)
-        else:
-            for number, row in enumerate(rows):
-                _print(row, rules, first=not number)
+    if as_json:
+        of_projects = (project_json(path, row) for path, row in projects.items())
+        print_json_rows(chain(of_projects, (row.as_json() for row in checked())))
+    else:
+        for path, row in projects.items():
+            print_project(path, row)
+        for number, checked_run in enumerate(checked()):
+            _print(checked_run, rules, first=not number and not projects)
     return 2 if unread else 1 if needs_a_look else 0
 
 
-def _opened(paths: tuple[str, ...], root: Path | None) -> tuple[list[Run], bool]:
+def _opened(paths: Sequence[str], root: Path | None) -> tuple[list[Run], bool]:
     """The runs of all paths, and whether a path could not be opened: said at once, the others go on."""
     runs: list[Run] = []
     unread = False

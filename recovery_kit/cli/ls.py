@@ -92,8 +92,7 @@ def ls_command(
     and has a ~ in front where it is not exact.
     """
     runs = runs_named(folder, root)
-    with progress(list(runs.values()), "reading") as work:
-        rows = chosen((run_row(run) for run in work), where, since, sort)
+    rows = chosen((run_row(run) for run in progress(list(runs.values()), "reading")), where, since, sort)
     if as_json:
         print_json_rows(masked(_json(row), row.run.masker) for row in rows)
     else:
@@ -128,7 +127,7 @@ def _waits(row: RunRow) -> str:
 def _still(row: RunRow, now: float | None) -> str:
     if row.moved is None or now is None or row.terminal or now < row.moved:
         return time_text(row.moved)
-    return f"{time_text(row.moved)}, still for {duration_text(now - row.moved)}"
+    return f"still for {duration_text(now - row.moved)}"
 
 
 def _unknown(row: RunRow) -> Cell:

@@ -7,8 +7,8 @@ import json
 import os
 import shutil
 import sys
+import time
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from functools import partial
 from typing import Any, TypeVar
 
@@ -86,11 +86,25 @@ def print_json_rows(rows: Iterable[Any]) -> None:
     click.echo("\n]" if before != "[\n" else "[]")
 
 
-@contextmanager
-def progress(things: Sequence[T], label: str) -> Iterator[Iterable[T]]:
-    """The same things, with a bar on stderr where somebody looks and there is more than a glance of work."""
-    if len(things) < 20 or not sys.stderr.isatty():
-        yield things
-        return
-    with click.progressbar(things, label=label, file=sys.stderr) as bar:
-        yield bar
+BAR_AFTER = 1.0
+"""Seconds of work before a bar is drawn."""
+_BAR = 30
+
+
+def progress(things: Sequence[T], label: str, prints: bool = False) -> Iterator[T]:
+    """The same things, with a bar on stderr where somebody looks and the work takes its time.
+
+    `prints`: each thing prints its own lines, so that on one terminal with them a bar would be in the way.
+    """
+    began, drawn = time.monotonic(), False
+    looked_at = sys.stderr.isatty() and not (prints and on_terminal())
+    try:
+        for done, thing in enumerate(things):
+            if looked_at and time.monotonic() - began > BAR_AFTER:
+                drawn = True
+                filled = "#" * (_BAR * done // len(things))
+                click.echo(f"\r{label} [{filled:<{_BAR}}] {done} of {len(things)}", err=True, nl=False)
+            yield thing
+    finally:
+        if drawn:
+            click.echo("\r" + " " * 79 + "\r", err=True, nl=False)

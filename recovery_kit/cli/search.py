@@ -31,9 +31,8 @@ def search_command(text: str, path: str | None, root: Path | None, as_json: bool
     if not text:
         raise click.BadParameter("an empty text stands everywhere", param_hint="TEXT")
     runs = list(runs_named(path, root).values())
-    with progress(runs, "searching") as work:
-        hits = ((run, hit) for run in work for hit in run.search(text))
-        found = _print_json(hits) if as_json else _print(hits)
+    hits = ((run, hit) for run in progress(runs, "searching", prints=True) for hit in run.search(text))
+    found = _print_json(hits) if as_json else _print(hits)
     if say_unread(*runs):
         return 2
     return 0 if found else 1

@@ -11,7 +11,7 @@ from recovery_kit.formats.writing import plain
 from recovery_kit.recovery.answers import pending_answer
 from recovery_kit.recovery.check import masked
 from recovery_kit.recovery.prompt_view import prompt_view
-from recovery_kit.runs.manifests import manifest_of
+from recovery_kit.runs.manifests import agents_in, manifest_of
 from recovery_kit.runs.moment import State
 from recovery_kit.runs.points_named import moment, point_name
 from recovery_kit.runs.run import Run
@@ -56,7 +56,8 @@ def show_command(
     state = moment(opened, at)
     page = Page(opened.masker)
     if request:
-        view = prompt_view(opened, state, api, manifest_of(opened, agents), after_restart)
+        blueprint = manifest_of(opened, agents_in(agents)).blueprint
+        view = prompt_view(state, api, blueprint, after_restart)
         if as_json:
             print_json(masked(_place(opened, state) | view.as_json(), opened.masker))
         else:

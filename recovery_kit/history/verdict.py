@@ -53,6 +53,8 @@ class Verdict(Drawn):
     """The time account; empty where no record is readable."""
     wall_seconds: int | None
     lives: int
+    records: int
+    """Readable records, those behind a tear included."""
     error: str | None
     damage: tuple[Finding, ...]
     """Findings of warning or worse."""
@@ -94,6 +96,7 @@ def verdict(story: Story, masker: Masker = SHAPES_ONLY) -> Verdict:
         seconds=account.seconds if account else {},
         wall_seconds=account.wall_seconds if account else None,
         lives=len(story.lives),
+        records=len(story.events),
         error=meta.error if meta else None,
         damage=tuple(row for row in rows if row.severity != "info"),
         masker=masker,
@@ -151,6 +154,8 @@ def _waits(v: Verdict) -> str:
 
 
 def _unknown(v: Verdict) -> list[str]:
+    if not v.unknown and not v.records:
+        return ["Whether an effect is unknown nobody can say: no record can be read."]
     if not v.unknown:
         return ["No effect is unknown: every call that was handed out has a result or a refusal on record."]
     n = len(v.unknown)

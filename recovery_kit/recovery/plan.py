@@ -18,6 +18,7 @@ from recovery_kit.records.engines import NEWEST, Engine
 from recovery_kit.records.findings import Finding
 from recovery_kit.restore.classify import Candidate, Triaged, triage_restores
 from recovery_kit.runs.collection import Runs
+from recovery_kit.runs.manifests import Found, agents_in, manifest_of
 from recovery_kit.runs.opening import Openable
 from recovery_kit.runs.run import FileEvidence, Run
 from recovery_kit.world.request import Request, assemble
@@ -25,7 +26,6 @@ from recovery_kit.world.situation import Situation
 
 from .answers import restart_answer
 from .check import each_run, masked, rules_of
-from .manifests import Found, agents_in, manifest_of
 from .outlook import Outlook, outlook
 from .restoring import Restored, restored
 from .warnings import restart_findings
@@ -238,7 +238,7 @@ def plan_recovery(
     runs = list(each_run(source))
     shelf = agents_in(Path(agents) if agents is not None else None)
     by_id = {run.id: run for run in runs}
-    found = {run.source: manifest_of(run, rules, shelf, by_id) for run in runs}
+    found = {run.source: manifest_of(run, shelf, by_id, rules) for run in runs}
     places = {run.source: run for run in runs}
     triaged = triage_restores([Candidate(s, r.files.meta, _has_fan_out(r)) for s, r in places.items()])
     back = {place.candidate.run_id for place in triaged if place.verdict.loaded}

@@ -18,7 +18,6 @@ from recovery_kit.records.window import Window
 from recovery_kit.restore.agent import restore_agent
 from recovery_kit.restore.batch import restore_pending_batch
 from recovery_kit.runs.moment import State
-from recovery_kit.runs.run import Run
 from recovery_kit.world.acceptance import Violation, violations
 from recovery_kit.world.request import Request, assemble
 from recovery_kit.world.situation import Situation
@@ -54,22 +53,24 @@ def _violation_json(violation: Violation) -> dict[str, Any]:
 
 
 def prompt_view(
-    run: Run,
     state: State,
     api: str | None = None,
     blueprint: Blueprint | None = None,
     after_restart: bool = False,
     rules: Engine | None = None,
 ) -> PromptView:
-    """The request that goes out next from a state of `run` (verified; leviath-requests).
+    """The request that goes out next from a state of a run (verified; leviath-requests).
 
     `api`: `anthropic` or `openai`, whose refusals are wanted. `blueprint`: by default the run's own copy.
     `after_restart`: of a process that has just restored the run there, stand-ins and all; else of the process that
     wrote that moment. Raises ValueError for another api.
     """
+    story = state.story
+    if story is None:
+        raise ValueError("a state that was made by hand has no run to ask")
     rules = rules or engine(NEWEST)
-    blueprint = blueprint or run.story.blueprint
-    window, stage, situation, assumes = (_restored if after_restart else _as_it_was)(run, state, blueprint, rules)
+    blueprint = blueprint or story.blueprint
+    window, stage, situation, assumes = (_restored if after_restart else _as_it_was)(story, state, blueprint, rules)
     request = assemble(window, blueprint, stage, situation)
     refused = violations(request, api) if api is not None else ()
     return PromptView(request, api, refused, (*request.unknown, *assumes))
@@ -78,9 +79,8 @@ def prompt_view(
 _Situated = tuple[Window, str, Situation, tuple[str, ...]]
 
 
-def _as_it_was(run: Run, state: State, blueprint: Blueprint | None, rules: Engine) -> _Situated:
-    story = run.story
-    blob = _blob(run)
+def _as_it_was(story: Story, state: State, blueprint: Blueprint | None, rules: Engine) -> _Situated:
+    blob = _blob(story)
     assumes = []
     if state.pending is not None:
         assumes.append("a batch is out: the request really goes out when its results are in the window")
@@ -130,29 +130,29 @@ def _of_that_life(story: Story, state: State) -> tuple[dict[int, Event], bool] |
     return {event.offset: event for event in before if story.life_of(event.offset) is life}, life.index > 0
 
 
-def _restored(run: Run, state: State, blueprint: Blueprint | None, rules: Engine) -> _Situated:
-    meta = state.meta or run.meta
+def _restored(story: Story, state: State, blueprint: Blueprint | None, rules: Engine) -> _Situated:
+    meta = state.meta or story.best_meta
     if meta is None:
-        return state.window, state.stage, Situation(rules=rules, blob=_blob(run)), ("nothing tells how the run stood",)
-    restored = restore_agent(_fold_until(run, state, rules), meta, run.files.context, blueprint, rules)
+        return state.window, state.stage, Situation(rules=rules, blob=_blob(story)), ("nothing tells how the run stood",)
+    restored = restore_agent(_fold_until(story, state, rules), meta, story.files.context, blueprint, rules)
     batch = restore_pending_batch(restored.pending, meta.children, rules)
     window = restored.window if batch is None else batch.applied(restored.window, restored.placing, rules).window
     stage = restored.stage.name if restored.stage else restored.stage_name
-    return window, stage, Situation(rules=rules, entered=restored.entered, blob=_blob(run)), restored.assumes
+    return window, stage, Situation(rules=rules, entered=restored.entered, blob=_blob(story)), restored.assumes
 
 
-def _fold_until(run: Run, state: State, rules: Engine) -> Fold | None:
+def _fold_until(story: Story, state: State, rules: Engine) -> Fold | None:
     """What that engine folds of the records up to a state."""
     if state.offset is None:
         return None
-    reading = run.story.reading(rules)
+    reading = story.reading(rules)
     count = sum(1 for frame in reading.frames if reading.offset(frame) <= state.offset)
     return fold(reading, count)
 
 
-def _blob(run: Run) -> Any:
+def _blob(story: Story) -> Any:
     def blob(sha256: str) -> bytes | None:
-        data = run.files.blob(sha256)
+        data = story.files.blob(sha256)
         return None if data is None else bytes(data)
 
     return blob

@@ -1,44 +1,78 @@
-"""The manifest of a run: its own copy, else the one of that agent in a folder of agents.
+"""Where the manifest of a run is looked for: the run's own copy, another run of the folder, or a folder of agents.
 
-Belongs here: finding and reading one. A path that the run itself names is never opened. What a missing manifest costs
-is said by whoever needs it.
+A path recorded on another machine is never followed; only its shape is used.
 """
 
-from collections.abc import Iterator
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
-from recovery_kit.errors import ManifestUnreadable
+from recovery_kit.errors import ManifestUnreadable, NotARun
 from recovery_kit.formats.manifest import parse_manifest
-from recovery_kit.history.findings import SAFE_ID
 from recovery_kit.records.blueprint import Blueprint
+from recovery_kit.records.engines import NEWEST, Engine, engine
 
 from .run import Run
 
 MANIFEST = "agent.leviath"
+"""What a manifest is called in its agent's folder."""
 
 
-def manifest_of(run: Run, agents: Path | None = None) -> Blueprint | None:
-    """The run's own copy; where there is none that reads, the manifest in `agents` of the agent of that name.
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A manifest, or why there is none."""
 
-    `agents` holds a folder for each agent; the one of that name is looked at first. Raises ManifestUnreadable where
-    `agents` is given and none in it is of that agent.
+    blueprint: Blueprint | None
+    where: str
+    """What was read, in words."""
+    why_not: str = ""
+
+
+def agents_in(folder: Path | None) -> Mapping[str, Blueprint]:
+    """Manifests below a folder, by the agent's name and by the name of the folder each lies in.
+
+    Raises NotARun where the folder is not there. One that cannot be read as a manifest is left out.
     """
-    own = run.story.blueprint
-    if own is not None or agents is None:
-        return own
-    name = run.meta.agent_name if run.meta else None
-    for path in _candidates(agents, name):
+    if folder is None:
+        return {}
+    if not folder.is_dir():
+        raise NotARun(folder, "there is no such folder of agents")
+    found: dict[str, Blueprint] = {}
+    for path in sorted(folder.rglob("*.leviath")):
         try:
-            found = parse_manifest(path.read_bytes())
+            blueprint = parse_manifest(path.read_bytes())
         except (ManifestUnreadable, OSError):
-            continue  # another agent's broken manifest is not this run's trouble
-        if found.name == name:
-            return found
-    raise ManifestUnreadable(agents, f"no {MANIFEST} in there is of this run's agent")
+            continue
+        found.setdefault(blueprint.name, blueprint)
+        found.setdefault(path.parent.name, blueprint)
+    return found
 
 
-def _candidates(agents: Path, name: str | None) -> Iterator[Path]:
-    direct = agents / name / MANIFEST if name and SAFE_ID.fullmatch(name) else None
-    if direct is not None and direct.is_file():
-        yield direct
-    yield from (path for path in sorted(agents.glob(f"*/{MANIFEST}")) if path != direct)
+def manifest_of(
+    run: Run,
+    agents: Mapping[str, Blueprint] | None = None,
+    others: Mapping[str, Run] | None = None,
+    rules: Engine | None = None,
+) -> Found:
+    """The manifest that a reload of the run would read, as far as it can be found.
+
+    `agents` is what `agents_in` gives, `others` are runs of the same folder by id.
+    """
+    rules, agents, others = rules or engine(NEWEST), agents or {}, others or {}
+    own = run.story.blueprint
+    if own is not None and rules.reads_blueprint:
+        return Found(own, "its own blueprint.leviath")
+    meta = run.meta
+    if meta is None:
+        return Found(None, "", "its metadata cannot be read")
+    parts = meta.agent_path.replace("\\", "/").split("/")
+    for name in (parts[-2] if len(parts) > 1 else "", meta.agent_name):
+        if name in agents:
+            return Found(agents[name], f"the manifest of {name} in the folder of agents")
+    owner = run.story.blueprint_facts(rules).agent_path_in_run
+    other = others.get(owner) if owner else None
+    if other is not None and other.story.blueprint is not None:
+        return Found(other.story.blueprint, f"the blueprint.leviath of {owner}")
+    if own is not None:
+        return Found(own, "its own blueprint.leviath, which this engine does not read")
+    return Found(None, "", "no manifest is at hand, and the recorded path is not followed")

@@ -7,6 +7,7 @@ from functools import cached_property
 from recovery_kit.display import SHAPES_ONLY, Drawn, Masker
 from recovery_kit.formats.skim import MetaSkim
 from recovery_kit.history.fold import Fold, Pending
+from recovery_kit.history.story import Story
 from recovery_kit.history.windows import window_sha256
 from recovery_kit.records.meta import RunMeta, Status
 from recovery_kit.records.window import Window
@@ -44,12 +45,15 @@ class State(Drawn):
         at: int | None = None,
         source: str = "journal",
         masker: Masker = SHAPES_ONLY,
+        story: Story | None = None,
     ) -> None:
         self.run_id = run_id
         self.point = point
         self.offset = offset
         self.at = at
         """Unix seconds of the record; None where nothing tells it."""
+        self.story = story
+        """Everything that its run's files tell; None for a state that was made by hand."""
         self.masker = masker
         """Masks the run's own secrets on every surface."""
         self.source = source
@@ -113,10 +117,11 @@ class State(Drawn):
 
 
 def of_fold(
-    run_id: str, fold: Fold, revision: Callable[[], str | None], *, offset: int | None, masker: Masker = SHAPES_ONLY
+    story: Story, fold: Fold, revision: Callable[[], str | None], *, offset: int | None, masker: Masker = SHAPES_ONLY
 ) -> State:
     """The state that a fold ends in."""
     return State(
-        run_id, meta=fold.skim_meta(), window=fold.window.window, pending=lambda: fold.pending, revision=revision,
+        story.run_id, meta=fold.skim_meta(), window=fold.window.window, pending=lambda: fold.pending, revision=revision,
         full_meta=fold.read_meta, offset=offset, at=fold.at, masker=masker,
+        story=story,
     )  # fmt: skip

@@ -142,20 +142,20 @@ class Run(Drawn):
         if state is None:
             raise UnknownMoment(self.id, f"nothing folds after {number} of {len(reading)} records")
         offset = reading.offset(reading.frames[number - 1])
-        return of_fold(self.id, state, lambda: None, offset=offset, masker=self.masker)
+        return of_fold(self.story, state, lambda: None, offset=offset, masker=self.masker)
 
     def _end(self) -> State:
         state = self.story.fold()
         if state is not None:
             reading = self.story.reading()
             return of_fold(
-                self.id, state, self._revision_now, offset=reading.offset(reading.frames[-1]), masker=self.masker
+                self.story, state, self._revision_now, offset=reading.offset(reading.frames[-1]), masker=self.masker
             )
         meta, files = self.meta, self.files
         return State(
             self.id, meta=meta, window=lambda: files.context or EMPTY_WINDOW, pending=lambda: None,
             revision=lambda: None, full_meta=lambda: meta, at=meta.updated_at if meta else None, source="json_pair",
-            masker=self.masker,
+            masker=self.masker, story=self.story,
         )  # fmt: skip
 
     def _revision_now(self) -> str | None:
@@ -174,7 +174,7 @@ class Run(Drawn):
         return State(
             self.id, meta=point.skim_meta(), window=point.window.window, pending=pending,
             revision=lambda: story.named_points[point.index].revision, full_meta=point.read_meta, point=point.index,
-            offset=point.offset, at=point.at, masker=self.masker,
+            offset=point.offset, at=point.at, masker=self.masker, story=story,
         )  # fmt: skip
 
     # What happened.

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
-from command_line import KILLED, Kit
+from command_line import KILLED, SAMPLES, Kit
 
 from recovery_kit.cli import main
 
@@ -21,6 +21,18 @@ def kit() -> Kit:
         return result
 
     return run
+
+
+STORIES = ("01-finished", "02a-killed-mid-batch", "05a-parked-at-a-question", "07a-paused", "09a-parents-and-children")
+
+
+@pytest.fixture(scope="session")
+def shelf(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Eight runs of five stories."""
+    place = tmp_path_factory.mktemp("shelf")
+    for story in STORIES:
+        shutil.copytree(SAMPLES / story, place / story)
+    return place
 
 
 @pytest.fixture

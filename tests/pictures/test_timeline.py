@@ -1,12 +1,18 @@
 """The timeline and the window over time: what is marked, and that large runs stay small pictures."""
 
+import re
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 from recovery_kit import pictures
 from recovery_kit.history.events import Event
+from recovery_kit.history.prompts import Prompt
+from recovery_kit.history.trips import Trips
 from recovery_kit.pictures.axis import Axis
 from recovery_kit.pictures.lanes import Lane, Mark, condensed, lanes
 from recovery_kit.pictures.vocabulary import CERTAINTY, SETTLEMENT, STATUS, TIME, TRIP
+from recovery_kit.records.journal import StatusChanged
 from recovery_kit.runs.opening import open_run
 from recovery_kit.runs.run import Run
 
@@ -18,7 +24,7 @@ def run_of(story: str) -> Run:
 
 
 def event(place: int, at: int) -> Event:
-    return Event(place, place * 10, 1, "StatusChanged", None, at, None, False)
+    return Event(place, place * 10, 1, "StatusChanged", StatusChanged("running", at), at, None, False)
 
 
 def test_an_axis_keeps_the_order_and_marks_silences() -> None:
@@ -66,14 +72,37 @@ def test_restarts_and_stand_ins_are_drawn() -> None:
 
 
 def test_many_marks_become_columns_and_keep_the_weightiest_word() -> None:
-    """14,000 calls are at most 240 marks, and the one that is unknown is still to be seen."""
+    """14,000 calls are at most 160 marks, and the one that is unknown is still to be seen."""
     n = 14000
     done, unknown = CERTAINTY["done"], CERTAINTY["unknown"]
     marks = tuple(Mark(i / n, (i + 1) / n, unknown if i == 9000 else done, f"call {i}") for i in range(n))
     lane = condensed(Lane("Tools", marks))
-    assert len(lane.marks) <= 240
+    assert len(lane.marks) <= 160
     (seen,) = [mark for mark in lane.marks if mark.look is unknown]
     assert "1 unknown" in seen.text and seen.left <= 9000 / n < seen.right
+
+
+def test_a_timeline_of_a_very_long_run_stays_small() -> None:
+    """A run of 14,000 turns with a bill, a trip, a question and unknown calls in each is under 300 kB."""
+    n, story = 14000, run_of("18a-retries-and-failover").story
+    call = story.calls[0]
+    prompt = Prompt("r", "confirm", *[None] * 3, "answered", *[None] * 8, None, False)  # type: ignore[arg-type]
+    trip, bill = story.trips.attempts[0], story.trips.bills[0]
+    certainties = ("done", "unknown", "stood_in", "not_started")
+    long = SimpleNamespace(
+        run_id="long",
+        events=tuple(event(i, i * 7) for i in range(n)),
+        lives=story.lives,
+        calls=tuple(
+            replace(call, place=i, evidence_offset=i * 10, position=i % 9, certainty=certainties[i % 4])
+            for i in range(n)
+        ),
+        trips=Trips(
+            tuple(replace(trip, place=i) for i in range(n)), (), tuple(replace(bill, place=i) for i in range(n)), ()
+        ),
+        prompts=tuple(replace(prompt, offset=i * 10) for i in range(n)),
+    )
+    assert len(pictures.timeline_svg(long)) < 300_000  # type: ignore[arg-type]
 
 
 def test_a_window_over_many_points_is_sampled() -> None:
@@ -93,3 +122,12 @@ def test_pictures_of_all_samples_stay_small() -> None:
             svg = pictures.timeline_svg(run.story, run.masker)
             assert len(svg) < 60_000
             assert svg == pictures.timeline_svg(open_run(folder).story, run.masker)
+
+
+def test_pictures_on_one_page_have_their_own_definitions() -> None:
+    """A browser draws no weave whose definition lies in a closed fold, so ids of two pictures differ."""
+    run = run_of("02e-killed-twice-and-finished")
+    page = pictures.each_html([run, run])
+    ids = re.findall(r'<pattern id="([^"]+)"', page)
+    assert ids and len(ids) == len(set(ids))
+    assert set(re.findall(r"url\(#([^)]+)\)", page)) <= set(ids)
