@@ -5,6 +5,7 @@
     ├── UnsafeName          an id that is no name, a link, a path outside (also a ValueError)
     ├── UnknownMoment       no such run, point, record or call in what was opened (also a LookupError)
     ├── UnknownEngine       an engine version the table does not have (also a ValueError)
+    ├── UnknownTemplate     a report's template, or a parameter of one, that is not there (also a ValueError)
     ├── ManifestUnreadable  a manifest that is none
     ├── CannotRestore       a run that cannot be brought back
     │   └── RunBusy         somebody else owns it right now
@@ -44,6 +45,10 @@ class UnknownMoment(RecoveryKitError, LookupError):
 
 class UnknownEngine(RecoveryKitError, ValueError):
     """An engine version that the kit's table does not have."""
+
+
+class UnknownTemplate(RecoveryKitError, ValueError):
+    """A report's template that is not there, or a parameter that it does not have."""
 
 
 class ManifestUnreadable(RecoveryKitError, ValueError):

@@ -54,9 +54,7 @@ def context_svg(points: Sequence[Point], masker: Masker | None = None, lives: Se
                 tip,
                 d=_steps(floor, ceiling, top),
                 fill=colour,
-                fill_opacity="0.8",
-                stroke=colour,
-                vector_effect="non-scaling-stroke",
+                fill_opacity="0.85",
             )
         )
         floor = ceiling
@@ -130,7 +128,7 @@ def context_html(points: Sequence[Point], masker: Masker | None = None, lives: S
     how = "Stacked as listed, the first of the list on top. Numbers are tokens at the last point."
     if len(points) > MOST_STEPS:
         how += f" {count_text(MOST_STEPS)} of {count_text(len(points), 'point')} are drawn."
-    words = el("figcaption", legend("context-key", rows[::-1]), el("small", how, class_="rk-muted"))
+    words = el("figcaption", legend(rows[::-1]), el("small", how, class_="rk-muted"))
     return el("figure", picture, words, class_="rk-figure")
 
 

@@ -30,7 +30,9 @@ def folder_html(runs: Runs, most: int = MOST_RUNS) -> Safe:
     columns = [
         Column("run", lambda r: Pen(r.masker).line(r.source, 120)),
         Column("status", lambda r: status_badge(r.verdict.status), "w"),
-        Column("what to know", lambda r: el("span", headline(r.verdict)[0], class_=f"rk-{headline(r.verdict)[1]}")),
+        Column(
+            "what to know", lambda r: el("span", headline(r.verdict)[0], class_=f"rk-{headline(r.verdict)[1]}"), "x"
+        ),
         Column("unknown effects", _unknown, "w"),
         Column("waits on", lambda r: Pen(r.masker).line((r.verdict.wait.reason or "–").replace("_", " "), 60)),
         Column(
@@ -68,8 +70,8 @@ def each_html(runs: Sequence[Run], most: int = MOST_DRAWN) -> Safe:
                 headline(run.verdict)[0],
             ],
             verdict_html(run.verdict, run.masker),
-            timeline_svg(run.story, run.masker, 120),
+            timeline_svg(run.story, run.masker, 120, f"-{number}"),
         )
-        for run in runs[:most]
+        for number, run in enumerate(runs[:most])
     ]
     return join([folds, left_out(len(runs) - most, "run")])

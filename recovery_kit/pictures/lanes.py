@@ -15,7 +15,7 @@ from recovery_kit.history.story import Story
 from .axis import Axis
 from .vocabulary import BLUE, CERTAINTY, GREY, SETTLEMENT, STATUS, TRIP, Look
 
-MOST_MARKS = 240
+MOST_MARKS = 160
 """Marks a lane before they are put together, and columns they are put into."""
 ROWS_OF_CALLS = 4
 """Calls of one batch stand below each other, in so many rows."""
@@ -184,24 +184,20 @@ _RANK: dict[str, int] = {
 
 
 def condensed(lane: Lane, columns: int = MOST_MARKS) -> Lane:
-    """A lane of at most so many marks a row: what falls into one column is one mark of its weightiest word, with
-    counts."""
+    """A lane of at most so many marks: what falls into one column is one mark of its weightiest word, with counts.
+
+    Its rows become one.
+    """
     if len(lane.marks) <= columns:
         return lane
-    groups: dict[tuple[int, int], list[Mark]] = defaultdict(list)
+    groups: dict[int, list[Mark]] = defaultdict(list)
     for mark in lane.marks:
-        groups[mark.row, min(int(mark.left * columns), columns - 1)].append(mark)
-    return Lane(
-        lane.name, tuple(_together(groups[key], key, columns) for key in sorted(groups)), lane.height, lane.rows
-    )
+        groups[min(int(mark.left * columns), columns - 1)].append(mark)
+    return Lane(lane.name, tuple(_together(groups[column], column, columns) for column in sorted(groups)), lane.height)
 
 
-def _together(marks: list[Mark], key: tuple[int, int], columns: int) -> Mark:
-    if len(marks) == 1:
-        return marks[0]
+def _together(marks: list[Mark], column: int, columns: int) -> Mark:
     counts = Counter(mark.look.word or mark.label for mark in marks)
     top = max(marks, key=lambda mark: _RANK.get(mark.look.word, 0))
     said = ", ".join(f"{n} {word}" for word, n in counts.most_common(6))
-    return Mark(
-        key[1] / columns, (key[1] + 1) / columns, top.look, f"{count_text(len(marks), 'mark')}: {said}", "", key[0]
-    )
+    return Mark(column / columns, (column + 1) / columns, top.look, f"{count_text(len(marks), 'mark')}: {said}")

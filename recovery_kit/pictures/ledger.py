@@ -53,13 +53,14 @@ def effects_html(story: Story, masker: Masker | None = None, most: int = MOST_RO
     if not calls:
         return nothing("No tool call was handed out.")
     counts = Counter[str](call.certainty for call in calls)
-    summary = legend("effects", [(look, str(counts[word])) for word, look in CERTAINTY.items() if counts[word]])
+    summary = legend([(look, str(counts[word])) for word, look in CERTAINTY.items() if counts[word]])
     pen, unknown = Pen(masker), [call for call in calls if call.is_unknown]
     columns = _call_columns(pen, story)
     parts = [el("p", f"{count_text(len(calls), 'call')} handed out."), summary]
     if unknown:
         caption = "It may have happened, wholly, partly or not at all: look before it is done again"
-        parts.append(table_html(caption, [*columns[:4], _look_at(pen), *columns[4:]], unknown, most))
+        told = [column for column in columns if column.heading != "result"]  # there is none
+        parts.append(table_html(caption, [*told[:3], _look_at(pen), *told[3:]], unknown, most))
     whole = table_html("All calls, in the order of the file", columns, calls, most)
     parts.append(
         fold(
@@ -73,22 +74,18 @@ def effects_html(story: Story, masker: Masker | None = None, most: int = MOST_RO
 
 
 def _look_at(pen: Pen) -> Column:
-    return Column("look for", lambda c: pen.line(look_for(c), 200))
+    return Column("look for", lambda c: pen.line(look_for(c), 200), "x")
 
 
 def _call_columns(pen: Pen, story: Story) -> list[Column]:
     return [
         Column("call", lambda c: pen.line(c.call_id, 40)),
         Column("tool", lambda c: pen.line(c.name, 60)),
-        Column("certainty", _certainty, "w"),
+        Column("certainty", _certainty),
         Column("arguments", lambda c: _long(pen, c.arguments), "x"),
         Column("result", lambda c: _long(pen, c.result), "x"),
-        Column("turn", lambda c: c.iteration, "n"),
-        Column("stage", lambda c: pen.line(story.stage_of(c), 40)),
-        Column(
-            "proof",
-            lambda c: fold(el("span", _byte(c.evidence_offset), class_="rk-w"), pen.line(c.why, 300), inner=False),
-        ),
+        Column("turn, stage", lambda c: join([c.iteration, ", ", pen.line(story.stage_of(c), 40)])),
+        Column("proof", lambda c: fold(_byte(c.evidence_offset), el("div", pen.line(c.why, 300), class_="rk-x")), "w"),
         Column("handed out", lambda c: time_text(c.started_at), "w"),
     ]
 
@@ -243,7 +240,7 @@ def _cost(cost: Cost) -> str:
     return sentence + behind
 
 
-# -- the answer ---------------------------------------------------------------------------------------------------------
+# -- the answer ------------------------------------------------------------------------------------------------------
 
 
 def answer_html(

@@ -21,7 +21,7 @@ TAGS = frozenset(
 ATTRIBUTES = frozenset(
     "class style id role scope colspan open lang tabindex aria-label aria-hidden aria-labelledby "
     "x y x1 x2 y1 y2 cx cy r d width height viewBox preserveAspectRatio fill stroke stroke-width stroke-dasharray "
-    "fill-opacity text-anchor font-size font-weight patternUnits patternTransform vector-effect overflow".split()
+    "fill-opacity text-anchor font-size font-weight patternUnits patternTransform overflow".split()
 )
 _EMPTY = frozenset({"br"})
 _UNSAFE_VALUE = re.compile(r"(?i)javascript:|expression\(|https?:|//|@import")

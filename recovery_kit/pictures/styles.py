@@ -16,10 +16,11 @@ CLASSES: dict[str, str] = {
     "rk-card": "border:1px solid var(--rk-line,rgba(127,127,127,.4));border-radius:6px;padding:.7em 1em;margin:.5em 0;"
     "max-width:60em",
     "rk-name": "font-weight:700;overflow-wrap:anywhere",
-    "rk-pre": "white-space:pre-wrap;overflow-wrap:anywhere;margin:.3em 0;padding:.5em .7em;border-radius:4px;"
+    "rk-pre": "white-space:pre-wrap;overflow-wrap:anywhere;max-height:30em;overflow:auto;"
+    "margin:.3em 0;padding:.5em .7em;border-radius:4px;"
     "background:var(--rk-soft,rgba(127,127,127,.12));color:inherit;font-size:.9em",
     "rk-t": "text-align:left;vertical-align:top",
-    "rk-x": "text-align:left;vertical-align:top;min-width:15em",
+    "rk-x": "text-align:left;vertical-align:top;min-width:15em;white-space:normal",
     "rk-n": "text-align:right;vertical-align:top;white-space:nowrap",
     "rk-w": "text-align:left;vertical-align:top;white-space:nowrap",
     "rk-scroll": "overflow-x:auto;max-width:100%",
@@ -34,7 +35,11 @@ CLASSES: dict[str, str] = {
     "rk-fold": "margin:.25em 0",
     "rk-inner": "margin:.25em 0 .25em 1.1em",
     "rk-verdict": "border-left:5px solid;padding:.2em 0 .2em 1em;margin:.6em 0",
-    "rk-body": "color:var(--rk-ink,inherit)",
+    "rk-edge-plain": "border-left-color:var(--rk-line,rgba(127,127,127,.6))",
+    "rk-edge-muted": "border-left-color:var(--rk-muted,#7a828e)",
+    "rk-edge-good": "border-left-color:var(--rk-good,#2e8b57)",
+    "rk-edge-attention": "border-left-color:var(--rk-attention,#b7791f)",
+    "rk-edge-bad": "border-left-color:var(--rk-bad,#d1453b)",
 }
 
 _CLASS = re.compile(r'class="(rk-[a-z -]+)"')
@@ -86,6 +91,7 @@ tfoot th, tfoot td {{ font-weight: 600; border-bottom: 0 }}
 pre, code {{ font-family: ui-monospace, "Liberation Mono", "DejaVu Sans Mono", monospace; font-size: 12.5px }}
 summary {{ cursor: pointer; overflow-wrap: anywhere }}
 summary:focus-visible, .rk-scroll:focus-visible {{ outline: 2px solid var(--rk-link); outline-offset: 2px }}
+td .rk-pre {{ min-width: 26em }}
 svg text {{ font-family: inherit }}
 footer {{ margin-top: 40px; color: var(--rk-muted); font-size: 13px }}
 {_RULES}
@@ -94,6 +100,6 @@ footer {{ margin-top: 40px; color: var(--rk-muted); font-size: 13px }}
 @media print {{ :root {{ color-scheme: light; --rk-ink: #000; --rk-ground: #fff; --rk-soft: #f3f5f8; --rk-line: #bbb;
   --rk-muted: #444; --rk-good: #1d7245; --rk-attention: #7a4f00; --rk-bad: #a3201a }}
   body {{ max-width: none; padding: 0 }} h2, h3 {{ break-after: avoid }} tr, figure {{ break-inside: avoid }}
-  .rk-scroll {{ overflow: visible }} }}
+  .rk-scroll, .rk-pre {{ overflow: visible; max-height: none }} }}
 """
 """The stylesheet of a report. No font, picture or sheet is loaded from anywhere."""

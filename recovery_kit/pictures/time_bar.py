@@ -7,19 +7,19 @@ from .markup import Safe, el, join, percent
 from .tables import Column, nothing, table_html
 from .vocabulary import TIME, block, patterns, swatch
 
-_ID = "time"
 _HEIGHT = 26
 
 
 def time_svg(account: TimeAccount) -> Safe:
     """The wall clock as one bar, a piece for each use of it; every piece has a weave, a tooltip and, where it is wide
     enough, its word."""
+    name = f"time-{account.start}-{account.stop}"
     wall, x, pieces = max(account.wall_seconds, 1), 0.0, []
     for bucket, seconds in account.seconds.items():
         if not seconds:
             continue
         look, share = TIME[bucket], seconds / wall
-        shape = block(_ID, look, "0", 0, "100%", _HEIGHT)
+        shape = block(name, look, "0", 0, "100%", _HEIGHT)
         ink = {"fill": "#fff"} if look.weave == "solid" else {"fill": "currentColor", "class_": "rk-halo"}
         word = el("text", look.word, x=5, y=17, font_size=12, **ink) if share > 0.12 else None
         tip = el("title", f"{look.word}: {duration_text(seconds)}")
@@ -29,7 +29,14 @@ def time_svg(account: TimeAccount) -> Safe:
         f"{TIME[b].word} {duration_text(s)}" for b, s in account.seconds.items() if s
     )
     return el(
-        "svg", el("title", said), patterns(_ID, TIME), pieces, width="100%", height=_HEIGHT, role="img", aria_label=said
+        "svg",
+        el("title", said),
+        patterns(name, TIME),
+        pieces,
+        width="100%",
+        height=_HEIGHT,
+        role="img",
+        aria_label=said,
     )
 
 
@@ -41,7 +48,7 @@ def time_html(account: TimeAccount | None) -> Safe:
         return nothing(f"All of it within one second: {time_text(account.start)}.")
     rows = sorted(((b, s) for b, s in account.seconds.items() if s), key=lambda row: -row[1])
     columns = [
-        Column("went to", lambda row: join([swatch("time-key", TIME[row[0]]), " ", TIME[row[0]].word])),
+        Column("went to", lambda row: join([swatch(TIME[row[0]]), " ", TIME[row[0]].word])),
         Column("time", lambda row: duration_text(row[1]), "n"),
         Column("seconds", lambda row: f"{row[1]:,}", "n"),
         Column("share", lambda row: f"{row[1] / account.wall_seconds:.1%}", "n"),

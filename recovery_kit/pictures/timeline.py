@@ -4,6 +4,7 @@ Belongs here: the drawing. Coordinates across are per cent, down are pixels: the
 keep their size. What is marked is said in `lanes.py`.
 """
 
+import hashlib
 from collections import Counter
 
 from recovery_kit.display import Masker, count_text, duration_text, time_text
@@ -15,8 +16,6 @@ from .markup import Pen, Safe, el, percent
 from .tables import nothing
 from .vocabulary import CERTAINTY, GREY, SETTLEMENT, STATUS, TRIP, Look, block, legend, patterns
 
-_ID = "timeline"
-
 NAMES = 62
 """Pixels left of the plot for the names of the lanes: the padding of class `rk-lanes`, so that per cents are of the
 rest."""
@@ -24,12 +23,16 @@ _APART = 7
 _NARROWEST = 0.002
 
 
-def timeline_svg(story: Story, masker: Masker | None = None, columns: int = MOST_MARKS) -> Safe:
-    """The timeline as one SVG: no script, tooltips in `title`, summary in `aria-label`. Under 300 kB whatever the
-    run."""
+def timeline_svg(story: Story, masker: Masker | None = None, columns: int = MOST_MARKS, part: str = "") -> Safe:
+    """The timeline as one SVG: no script, tooltips in `title`, summary in `aria-label`. Under 300 kB whatever the run.
+
+    `columns`: marks a lane before they are put together. `part`: a word of ours that tells two pictures of one run on
+    one page apart.
+    """
     if not story.events:
         return nothing("No record can be read, so there is no timeline.")
     pen, drawn, top = Pen(masker), list[Safe](), 4
+    name = f"timeline{part}-{hashlib.sha256(story.run_id.encode('utf-8', 'surrogatepass')).hexdigest()[:8]}"
     all_lanes = [condensed(lane, columns) for lane in lanes(story)]
     bottom = top + sum(lane.whole_height + _APART for lane in all_lanes)
     axis = Axis(story.events)
@@ -38,26 +41,29 @@ def timeline_svg(story: Story, masker: Masker | None = None, columns: int = MOST
     names = []
     for lane in all_lanes:
         names.append(el("text", lane.name, x=-NAMES, y=top + lane.whole_height / 2 + 4, fill="currentColor"))
-        drawn += [_mark(pen, mark, lane, top) for mark in lane.marks]
+        drawn += [_mark(pen, name, mark, lane, top) for mark in lane.marks]
         top += lane.whole_height + _APART
     drawn.append(_axis(story, axis, bottom))
     return el(
-        "svg", el("title", _summary(story)), patterns(_ID, CERTAINTY, TRIP, STATUS, SETTLEMENT), names, drawn,
+        "svg", el("title", _summary(story)), patterns(name, CERTAINTY, TRIP, STATUS, SETTLEMENT), names, drawn,
         width="100%", height=bottom + 34, role="img", aria_label=_summary(story), class_="rk-lanes", font_size=12,
     )  # fmt: skip
 
 
-def _mark(pen: Pen, mark: Mark, lane: Lane, top: int) -> Safe:
+def _mark(pen: Pen, name: str, mark: Mark, lane: Lane, top: int) -> Safe:
     width = max(mark.right - mark.left, _NARROWEST)
-    y, height = top + mark.row * lane.height, lane.height - 2
-    tip = el("title", pen.line(mark.text, 200))
-    shape = block(_ID, mark.look, "0", 0, "100%", height)
+    x, y, height = percent(mark.left), top + mark.row * lane.height, lane.height - 2
+    tip = el("title", pen.line(mark.text, 120))
     word = mark.label if width > 0.04 else ""
     if mark.look.word in _SIGNED and width > 0.012:
         word = f"{mark.look.sign} {word}".rstrip()
+    if not word:
+        return block(name, mark.look, x, y, percent(width), height, tip)
     on = {"fill": "#fff"} if mark.look.weave == "solid" else {"fill": "currentColor", "class_": "rk-halo"}
-    inside = el("text", pen.line(word, 40), x=4, y=height - 3, font_size=11, **on) if word else None
-    return el("svg", tip, shape, inside, x=percent(mark.left), y=y, width=percent(width), height=height)
+    # An SVG of its own cuts a word that is too long for its mark.
+    shape = block(name, mark.look, "0", 0, "100%", height)
+    inside = el("text", pen.line(word, 40), x=4, y=height - 3, font_size=11, **on)
+    return el("svg", tip, shape, inside, x=x, y=y, width=percent(width), height=height)
 
 
 _SIGNED = frozenset({"unknown", "stood in", "not started", "failed", "lost", "open"})
@@ -133,7 +139,7 @@ def timeline_html(story: Story, masker: Masker | None = None, columns: int = MOS
         "Records stand in the order of the file and carry whole seconds; longer waits are wider, up to a bound. "
         "A grey band is a silence with its length below it, a dashed line a restart. Point at a mark for its words."
     )
-    words = el("figcaption", legend("timeline-key", _keys(story)), el("small", how, class_="rk-muted"))
+    words = el("figcaption", legend(_keys(story)), el("small", how, class_="rk-muted"))
     return el("figure", picture, words, class_="rk-figure")
 
 

@@ -62,7 +62,7 @@ def verdict_html(verdict: Verdict, masker: Masker | None = None, now: int | None
         elif len(told[-1]) == 1:  # what is indented stands under its sentence: the unknown effects
             told[-1].append(_to_look_at(pen, verdict))
     inside = [el("p", words, class_=f"rk-headline rk-{tone}"), el("ul", [el("li", sentence) for sentence in told])]
-    return el("div", el("div", inside, class_="rk-body"), class_=f"rk-verdict rk-{tone}")
+    return el("div", inside, class_=f"rk-verdict rk-edge-{tone}")
 
 
 def _to_look_at(pen: Pen, verdict: Verdict) -> Safe:

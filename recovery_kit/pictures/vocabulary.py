@@ -120,7 +120,11 @@ def _pattern_id(prefix: str, look: Look) -> str:
 
 
 def patterns(prefix: str, *tables: dict[str, Look]) -> Safe:
-    """`defs` with every weave of some tables. `prefix` keeps the ids of two pictures on one page apart."""
+    """`defs` with every weave of some tables.
+
+    `prefix` keeps the ids of two pictures on one page apart: a browser does not draw from a definition that lies in a
+    closed fold, and takes the first of two with one id.
+    """
     looks = {_pattern_id(prefix, look): look for table in tables for look in table.values()}
     return el("defs", [pattern(prefix, look) for look in looks.values()])
 
@@ -134,13 +138,23 @@ def block(prefix: str, look: Look, x: str, y: float, width: str, height: float, 
     )  # fmt: skip
 
 
-def swatch(prefix: str, look: Look) -> Safe:
-    """The look as a small square, for legends. Needs the picture's own `defs` once more."""
-    square = block(prefix, look, "1", 1, "14", 10)
-    return el("svg", patterns(prefix, {"": look}), square, width=16, height=12, aria_hidden="true", class_="rk-swatch")
+_SWATCH: dict[Weave, str] = {
+    "rising": "M1 6L6 1M3 11L13 1M9 11L15 5",
+    "falling": "M1 6L6 11M3 1L13 11M9 1L15 7",
+    "crossed": "M1 6L6 1M3 11L13 1M9 11L15 5M1 6L6 11M3 1L13 11M9 1L15 7",
+    "dots": "M4 4h1.6M9 4h1.6M4 8h1.6M9 8h1.6",
+}
 
 
-def legend(prefix: str, rows: list[tuple[Look, str]]) -> Safe:
+def swatch(look: Look) -> Safe:
+    """The look as a small square, for legends; it needs no definition."""
+    solid, strokes = look.weave == "solid", _SWATCH.get(look.weave)
+    ground = el("rect", x=1, y=1, width=14, height=10, fill=look.colour if solid else "none", stroke=look.colour)
+    woven = el("path", d=strokes, stroke=look.colour, stroke_width=1.6, fill="none") if strokes else None
+    return el("svg", ground, woven, width=16, height=12, aria_hidden="true", class_="rk-swatch")
+
+
+def legend(rows: list[tuple[Look, str]]) -> Safe:
     """A list of looks with a number each."""
-    items = [el("li", swatch(prefix, look), f" {look.word} {text}".rstrip(), class_="rk-key") for look, text in rows]
+    items = [el("li", swatch(look), f" {look.word} {text}".rstrip(), class_="rk-key") for look, text in rows]
     return el("ul", items, class_="rk-legend")

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from recovery_kit.display import SHAPES_ONLY, Masker, shown
-from recovery_kit.errors import MissingExtra, RecoveryKitError, ReportFailed
+from recovery_kit.errors import MissingExtra, RecoveryKitError, ReportFailed, UnknownTemplate
 from recovery_kit.formats.durable import DISK
 from recovery_kit.runs.collection import Runs
 from recovery_kit.runs.opening import open_runs
@@ -33,10 +33,6 @@ Parameters = Mapping[str, Any]
 _CELL_SECONDS = 900
 _SPELLABLE = (str, int, float, bool, type(None), list, dict)
 """What a parameters cell can spell; tuples, dates and paths would arrive as something else."""
-
-
-class UnknownTemplate(RecoveryKitError, ValueError):
-    """No template of that name, or a parameter that it does not have."""
 
 
 def template_path(template: str) -> Path:
