@@ -27,7 +27,7 @@ def surfaces(place) -> Iterator[str]:
         yield from run.at()._repr_mimebundle_().values()
         yield repr(run.verdict)
         yield str([hit.excerpt for hit in run.search("e")])
-        for table in TABLES[:-1]:
+        for table in TABLES:
             frame = build(table, run, text=True)
             yield frame.to_csv()
             yield frame.to_json(date_format="iso")

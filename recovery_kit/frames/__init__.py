@@ -27,12 +27,13 @@ from .window_tables import (
 
 TABLES: tuple[Table, ...] = (
     RUNS, RECORDS, POINTS, REGIONS, MESSAGES, CALLS, ATTEMPTS, FAILOVERS, INFERENCES, PROMPTS, CHANGES, STAGES,
-    ARTIFACTS, PARTS, INCARNATIONS, TIME, FILES, FINDINGS, PLAN,
+    ARTIFACTS, PARTS, INCARNATIONS, TIME, FILES, FINDINGS,
 )  # fmt: skip
-"""All of them, in the order of the page. `PLAN` is of a plan, the others are of runs."""
+"""Those of runs, in the order of the page; `PLAN`, of a plan, comes after them."""
 
 __all__ = [
     "Column",
+    "PLAN",
     "TABLES",
     "Table",
     "artifacts_df",

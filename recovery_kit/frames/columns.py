@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
+from recovery_kit.formats.bulk import collector_off
 from recovery_kit.history.places import point_before, point_offsets
 from recovery_kit.runs.collection import Runs
 from recovery_kit.runs.run import Run
@@ -78,19 +79,35 @@ AnyRuns = Run | Runs | Iterable[Run]
 
 
 def build(table: Table, runs: AnyRuns, text: bool = False) -> "pd.DataFrame":
-    """The table of some runs. The same columns and dtypes whether it has rows or none."""
+    """The table of some runs, each at its own depth. The same columns and dtypes whether it has rows or none."""
+    return frame_of(table, cells_of(table, runs, text))
+
+
+def cells_of(table: Table, runs: AnyRuns, text: bool = False) -> dict[str, list[Any]]:
+    """The cells of a table as plain values by column: masked, and fit to be kept or sent elsewhere."""
+    cells: dict[str, list[Any]] = {name: [] for name in table.names}
+    with collector_off():
+        for run in each(runs):
+            _add(cells, table, run, text)
+    return cells
+
+
+def frame_of(table: Table, cells: Mapping[str, list[Any]]) -> "pd.DataFrame":
+    """The DataFrame of cells that `cells_of` gave."""
     import pandas as pd
 
-    cells: dict[str, list[Any]] = {name: [] for name in table.names}
-    for run in each(runs):
-        rows = list(table.rows(run))
-        safe = SafeText(run.masker)
-        for column in KEYS:
-            cells[column.name] += safe.shorts([_getter(column.of)(run)]) * len(rows)
-        for column in table.columns:
-            _fill(cells, column, rows, run, safe, text)
     arrays = {name: array for column in (*KEYS, *table.columns) for name, array in _arrays(column, cells)}
     return pd.DataFrame(arrays, columns=list(table.names))
+
+
+def _add(cells: dict[str, list[Any]], table: Table, run: Run, text: bool) -> None:
+    """Add one run's rows."""
+    rows = run.ask(lambda story: list(table.rows(run)))
+    safe = SafeText(run.masker)
+    for column in KEYS:
+        cells[column.name] += safe.shorts([_getter(column.of)(run)]) * len(rows)
+    for column in table.columns:
+        _fill(cells, column, rows, run, safe, text)
 
 
 def each(runs: AnyRuns) -> Iterator[Run]:
@@ -120,7 +137,7 @@ def _fill(cells: dict[str, list[Any]], column: Column, rows: list[Any], run: Run
         cells[names[1]] += map(_getter(column.offset), rows)
         cells[names[2]] += map(utf8_size, values)
     elif column.kind == "point":
-        points = point_offsets(run.story.reading())
+        points = point_offsets(run.told.reading())
         cells[names[0]] += [point_before(value, points) for value in values]
     else:
         cells[names[0]] += values

@@ -30,8 +30,8 @@ class _StagedCall(NamedTuple):
 
 
 def _calls(run: Run) -> Iterator[_StagedCall]:
-    names = StageNames(run.story.events, run.story.files.stages)
-    return (_StagedCall(call, names.name(call.stage_index, call.visit_id)) for call in run.story.calls)
+    names = StageNames(run.told.events, run.told.files.stages)
+    return (_StagedCall(call, names.name(call.stage_index, call.visit_id)) for call in run.told.calls)
 
 
 CALLS = Table(
@@ -70,7 +70,7 @@ _PROMPT_KINDS = words_of(Interaction.__annotations__["kind"])
 PROMPTS = Table(
     "prompts",
     "a question to a person: settled, lost or open",
-    lambda run: run.story.prompts,
+    lambda run: run.told.prompts,
     (
         Column("point", "point", "offset", "the last point before its record"),
         Column("offset", "u64", "offset", "of its record; a gap for one that is lost or open"),
@@ -114,12 +114,12 @@ class _File(NamedTuple):
 
 
 def _artifacts(run: Run) -> Iterator[_File]:
-    for f in run.story.produced_files:
+    for f in run.told.produced_files:
         yield _File(
             "meta" if f.offset is None else "record", f.offset, f.execution_id, f.name, f.path, f.mime_type, f.size,
             f.sha256 or None, f.state, f.superseded, f.claimed, f.behind_tear,
         )  # fmt: skip
-    answer = run.story.answer
+    answer = run.told.answer
     if answer is not None:
         size = answer.bytes_in_file if answer.file_present else answer.bytes_described
         state = "present" if answer.file_present else "missing"
@@ -156,7 +156,7 @@ ARTIFACTS = Table(
 PARTS = Table(
     "parts",
     "a part whose bytes are stored beside the window",
-    lambda run: run.story.parts,
+    lambda run: run.told.parts,
     (
         Column("place", "own_word", "where", "what holds it", get_args(Where)),
         Column("region", "text", "region", "of the window"),

@@ -34,7 +34,7 @@ def _digest(row: Attempt) -> str | None:
 ATTEMPTS = Table(
     "attempts",
     "a trip to a provider",
-    lambda run: run.story.trips.attempts,
+    lambda run: run.told.trips.attempts,
     (
         Column("point", "point", "offset", "the last point before its record"),
         Column("offset", "u64", "offset", "of its record"),
@@ -80,7 +80,7 @@ ATTEMPTS = Table(
 FAILOVERS = Table(
     "failovers",
     "a model given up for the next one",
-    lambda run: run.story.trips.failovers,
+    lambda run: run.told.trips.failovers,
     (
         Column("point", "point", "offset", "the last point before its record"),
         Column("offset", "u64", "offset", "of its record"),
@@ -108,7 +108,7 @@ def _figure(row: Bill) -> str:
 INFERENCES = Table(
     "inferences",
     "a billed call",
-    lambda run: run.story.trips.bills,
+    lambda run: run.told.trips.bills,
     (
         Column("point", "point", "offset", "the last point before its record"),
         Column("offset", "u64", "offset", "of its record"),

@@ -9,7 +9,7 @@ from recovery_kit.display import Masker, preview, storable
 
 LIMIT = 160
 """Characters of a preview."""
-_READ = 512
+_READ = 400
 """Characters that are masked for a preview. What a cut leaves of a secret at their end is far behind what is shown."""
 _TOGETHER = 128
 """Short texts that are looked at in one go."""

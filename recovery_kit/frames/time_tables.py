@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def _intervals(run: Run) -> tuple[Interval, ...]:
-    account = run.story.time_account
+    account = run.told.time_account
     return account.intervals if account else ()
 
 
@@ -38,7 +38,7 @@ TIME = Table(
 INCARNATIONS = Table(
     "incarnations",
     "a life of the process that owned the run",
-    lambda run: incarnations(run.story.events, run.story.lives),
+    lambda run: incarnations(run.told.events, run.told.lives),
     (
         Column("point", "point", "life.offset", "the last point before the record that names it"),
         Column("offset", "u64", "life.offset", "of the record that names it; a gap if it died before it wrote one"),
@@ -59,7 +59,7 @@ INCARNATIONS = Table(
 
 
 def _stays(run: Run) -> Iterator[Stay]:
-    story = run.story
+    story = run.told
     return stays(story.files.stages, story.trips.bills, StageNames(story.events, story.files.stages))
 
 

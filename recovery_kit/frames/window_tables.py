@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 RECORDS = Table(
     "records",
     "a frame of the journal",
-    lambda run: listing(run.story.journal, run.story.reading(), run.story.events),
+    lambda run: listing(run.told.journal, run.told.reading(), run.told.events),
     (
         Column("point", "point", "offset", "the last point before it"),
         Column("offset", "u64", "offset", "of its length prefix in `run.lvr`"),
@@ -52,7 +52,7 @@ class _PointRow(NamedTuple):
 
 
 def _points(run: Run, revisions: bool) -> Iterator[_PointRow]:
-    story = run.story
+    story = run.told
     names = [named.revision for named in story.named_points] if revisions else [None] * len(story.points)
     return (_PointRow(p, p.skim_meta(), name) for p, name in zip(story.points, names, strict=True))
 
@@ -112,8 +112,8 @@ class _RegionRow(NamedTuple):
 
 
 def _regions(run: Run, digests: bool) -> Iterator[_RegionRow]:
-    name = run.story.revisions.region
-    return (_RegionRow(row, name(row.view) if digests else None) for row in regions_at(run.story.points))
+    name = run.told.revisions.region
+    return (_RegionRow(row, name(row.view) if digests else None) for row in regions_at(run.told.points))
 
 
 _REGION_COLUMNS = (
@@ -132,7 +132,7 @@ REGIONS = Table("regions", "a region at a point", partial(_regions, digests=True
 MESSAGES = Table(
     "messages",
     "an entry of a window, for as long as it stood there",
-    lambda run: messages(run.story.points, run.story.window),
+    lambda run: messages(run.told.points, run.told.window),
     (
         Column("point", "u64", "standing.first_point", "the first point at which it stood in the window"),
         Column("offset", "u64", "standing.offset", "of the record that first shows it"),
@@ -157,7 +157,7 @@ MESSAGES = Table(
 CHANGES = Table(
     "changes",
     "a change of one region",
-    lambda run: changes(run.story.events, run.story.chain),
+    lambda run: changes(run.told.events, run.told.chain),
     (
         Column("point", "point", "offset", "the last point before its record"),
         Column("offset", "u64", "offset", "of its record"),

@@ -185,7 +185,7 @@ def test_a_missing_package_names_the_install_that_helps(monkeypatch: pytest.Monk
     """Without the optional package, asking for a live model says what to install."""
     for name in ("pydantic_ai", "pydantic_ai.direct"):
         monkeypatch.setitem(sys.modules, name, None)
-    with pytest.raises(MissingExtra, match=r"pip install 'recovery_kit\[live\]'"):
+    with pytest.raises(MissingExtra, match=r"pip install 'recovery-kit\[live\]'"):
         LiveProvider("test")
 
 
