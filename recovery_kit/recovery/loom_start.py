@@ -26,7 +26,8 @@ class RecoveryBlocked(Refused):
 
     def __init__(self, plan: LoomPlan, project: Path) -> None:
         n = len(plan.findings)
-        super().__init__("RECOVERY_BLOCKED", f"{n} finding{'' if n == 1 else 's'} keep the project from starting", path=project)
+        why = f"{n} finding{' keeps' if n == 1 else 's keep'} the project from starting"
+        super().__init__("RECOVERY_BLOCKED", why, path=project)
         self.plan = plan
 
     def as_json(self) -> dict[str, Any]:

@@ -5,6 +5,7 @@ engine's, every record is on the disk when a method returns, and nothing is ever
 is not decided here: the writer is handed records and snapshots.
 """
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
@@ -123,17 +124,26 @@ class JournalWriter:
 
     @classmethod
     def take_over(
-        cls, folder: Path, *, owner: Owner | None = None, disk: Durable = DISK, data_root: Path | None = None
+        cls,
+        folder: Path,
+        *,
+        owner: Owner | None = None,
+        disk: Durable = DISK,
+        data_root: Path | None = None,
+        before_writing: Callable[[], None] | None = None,
     ) -> Self:
         """Go on with a run that is there. The first snapshot will write `OwnershipChanged` and `ContextCheckpoint`.
 
         A torn tail is set aside first: its bytes go into a file beside the journal, and the intact part replaces the
         journal in one rename. A journal that nobody can fold is set aside whole, and the first snapshot begins a new
-        one. Raises RunBusy as `own` does, CannotWrite where the journal is of a newer format.
+        one. `before_writing` is called once the folder is locked; what it raises ends the take-over, and nothing is
+        written. Raises RunBusy as `own` does, CannotWrite where the journal is of a newer format.
         """
         lock = own(folder, disk, data_root)
         writer = cls(folder, owner or Owner.here(data_root or data_root_of(folder)), disk, lock)
         try:
+            if before_writing is not None:
+                before_writing()
             disk.sweep(folder)
             writer._take_journal()
         except BaseException:
@@ -149,7 +159,7 @@ class JournalWriter:
         if journal.error == "newer_version":
             raise CannotWrite(self.folder / rundir.JOURNAL, "the journal is of a newer format: not to be written")
         folds = journal.error is None and begins(journal.read())
-        keep = journal.framing.end if folds else 0
+        keep = _intact(journal) if folds else 0
         if keep < len(data):
             self.torn = TornTail(keep, len(data) - keep, self._kept(memoryview(data)[keep:], keep))
             if folds:
@@ -207,9 +217,12 @@ class JournalWriter:
 
     # Snapshots.
 
-    def snapshot(self, now: Snapshot) -> None:
-        """Write how the run stands: the journal's step, then every file that changed, in the engine's order."""
-        self._journal(now)
+    def snapshot(self, now: Snapshot, before: Sequence[Record] = ()) -> None:
+        """Write how the run stands: the journal's step, then every file that changed, in the engine's order.
+
+        `before` are records that led there; they go in front of the step, in the same piece.
+        """
+        self._journal(now, tuple(before))
         self._window, self._status = now.window, now.meta.status
         self._replace(rundir.META, pretty_json_of(now.meta))
         self._replace(rundir.CONTEXT, json_of(now.window))
@@ -226,12 +239,12 @@ class JournalWriter:
             else:
                 self._replace(name, json_of(value))
 
-    def _journal(self, now: Snapshot) -> None:
+    def _journal(self, now: Snapshot, before: tuple[Record, ...]) -> None:
         at = now.meta.updated_at
         if self._file is None:
             who = self.owner
             identity = Identity(now.meta.run_id, who.machine_id, who.world_id, now.meta.started_at)
-            begun = self._frames(Header(identity, now.meta), ContextCheckpoint(now.window, at))
+            begun = self._frames(Header(identity, now.meta), ContextCheckpoint(now.window, at), *before)
             # In one rename: no reader ever meets a stump of a first record.
             self._disk.replace_file(self.folder, rundir.JOURNAL, PREAMBLE + begun)
             self._file = self._disk.open_append(self.folder, rundir.JOURNAL)
@@ -244,7 +257,7 @@ class JournalWriter:
             records = _progress(self._window, now, at)
         if self._status not in (None, now.meta.status):
             records.append(StatusChanged(now.meta.status, at))
-        self.record(*records)
+        self.record(*before, *records)
 
     def _replace(self, name: str, data: bytes) -> None:
         """Replace a file, unless this writer has put the very same bytes there."""
@@ -258,7 +271,23 @@ class JournalWriter:
             with self._disk.open_append(self.folder, f"stages/{stage}/{name}") as log:
                 log.append(text.encode())
 
+    # Stored parts.
+
+    def keep_blob(self, sha256: str, data: bytes) -> None:
+        """Store the bytes of a part, durably, before anything names them (0.5-to-0.6 N3.1)."""
+        if self.read_blob(sha256) is None:
+            self._disk.replace_file(self.folder, f"{rundir.BLOBS}/{sha256}", data)
+
+    def read_blob(self, sha256: str) -> bytes | None:
+        """The bytes of a stored part."""
+        return self._disk.read_file(self.folder, f"{rundir.BLOBS}/{sha256}")
+
     # Ending.
+
+    @property
+    def begun(self) -> bool:
+        """Whether the journal takes records: it has begun."""
+        return self._file is not None
 
     @property
     def size(self) -> int:
@@ -276,6 +305,12 @@ class JournalWriter:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _intact(journal: Journal) -> int:
+    """Where the intact part ends: a last frame whose length reaches over a tear belongs to the tail."""
+    swallowed, framing = journal.salvage.swallowed, journal.framing
+    return framing.offsets[swallowed] if swallowed == len(framing) - 1 else framing.end
 
 
 def _progress(before: Window, now: Snapshot, at: int) -> list[Record]:
