@@ -6,6 +6,7 @@ import statistics
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,12 +21,24 @@ class Ratio:
     """Third quartile."""
 
 
-def ratios(operations: Mapping[str, Callable[[], object]], reference: Callable[[], object], rounds: int) -> list[Ratio]:
+def nothing() -> None:
+    """Of an operation that needs no preparation."""
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """What is measured: `run` on what `prepare` gave, whose time does not count."""
+
+    run: Callable[[Any], object]
+    prepare: Callable[[], Any] = nothing
+
+
+def ratios(operations: Mapping[str, Operation], reference: Operation, rounds: int) -> list[Ratio]:
     """The ratios of all operations over so many rounds, after one round that does not count."""
     found: dict[str, list[float]] = {name: [] for name in operations}
     rng = random.Random(7)
     for number in range(rounds + 1):
-        order = [*operations, None]
+        order: list[str | None] = [*operations, None]
         rng.shuffle(order)
         took = {name: _spent(reference if name is None else operations[name]) for name in order}
         if number:
@@ -34,12 +47,13 @@ def ratios(operations: Mapping[str, Callable[[], object]], reference: Callable[[
     return [_ratio(name, values) for name, values in found.items()]
 
 
-def _spent(operation: Callable[[], object]) -> float:
+def _spent(operation: Operation) -> float:
+    prepared = operation.prepare()
     gc.collect()
     before = time.process_time()
-    result = operation()
+    result = operation.run(prepared)
     spent = time.process_time() - before
-    del result
+    del result, prepared
     return spent
 
 

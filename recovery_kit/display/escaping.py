@@ -75,7 +75,17 @@ def storable(text: str) -> str:
 
     Anything else stays the same, character by character. `unstorable` undoes it.
     """
+    if "\\u" not in text and (text.isascii() or _holds_no_surrogate(text)):
+        return text
     return _NOT_STORABLE.sub(lambda found: _code(found[0]), text)
+
+
+def _holds_no_surrogate(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def unstorable(stored: str) -> str:

@@ -48,25 +48,33 @@ class Masker:
 
     secrets: tuple[str, ...]
     _spellings: tuple[str, ...] = field(compare=False)
+    _ends: tuple[str, ...] = field(compare=False)
+    """Beginnings and ends of the spellings: a text without any of them holds no secret."""
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
         kept = tuple(sorted({secret for secret in secrets if len(secret) >= SHORTEST_SECRET}))
         spelled = {spelling for secret in kept for spelling in _spellings_of(secret)}
         object.__setattr__(self, "secrets", kept)
-        object.__setattr__(
-            self, "_spellings", tuple(sorted(s for s in spelled if s[:_PIECE] not in MASK and s[-_PIECE:] not in MASK))
-        )
+        spellings = tuple(sorted(s for s in spelled if s[:_PIECE] not in MASK and s[-_PIECE:] not in MASK))
+        object.__setattr__(self, "_spellings", spellings)
+        object.__setattr__(self, "_ends", tuple({end for s in spellings for end in (s[:_PIECE], s[-_PIECE:])}))
 
     def __call__(self, text: str) -> str:
         """`text` with each secret replaced by `MASK`; the same again for a text already masked."""
         if not _masking.get():
             return text
         for _ in range(_ROUNDS):  # a mask is a new neighbour; two rounds settle all but made-up texts
-            masked = mask_shapes(_mask_values(text, self._spellings))
+            masked = mask_shapes(_mask_values(text, self._spellings) if self._holds_a_piece(text) else text)
             if masked == text:
                 break
             text = masked
         return text
+
+    def _holds_a_piece(self, text: str) -> bool:
+        for end in self._ends:
+            if end in text:
+                return True
+        return False
 
     def __repr__(self) -> str:
         return f"Masker({len(self.secrets)} secret{'' if len(self.secrets) == 1 else 's'})"

@@ -4,7 +4,6 @@ Belongs here: functions that lose something on purpose. None of them raises, wha
 is masked before it comes here and escaped after (`shown` in `card.py` keeps that order).
 """
 
-import re
 from datetime import UTC, datetime, timedelta
 from math import isfinite
 from unicodedata import combining
@@ -15,7 +14,6 @@ NOTHING = "–"
 _ABSURD = "absurd"
 """Stands for a number that nobody could read anyway."""
 
-_LINE_ENDS = re.compile("\r\n|[\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 _HOLDS_ON = frozenset("\u200d\ufe0e\ufe0f") | {chr(code) for code in range(0x1F3FB, 0x1F400)}
 """Joiner, variation selectors, skin tones: they belong to the character before them."""
 _LOOK_BACK = 8
@@ -24,7 +22,7 @@ _LOOK_BACK = 8
 def preview(text: str, limit: int = 160) -> str:
     """At most `limit` characters of `text` on one line, `…` at the end if there was more; line ends are shown as
     `⏎`."""
-    beginning = _LINE_ENDS.sub("⏎", text[: 2 * limit + 2])
+    beginning = "⏎".join((text[: 2 * limit + 2] + ".").splitlines())[:-1]
     if len(text) <= 2 * limit + 2 and len(beginning) <= limit:
         return beginning
     return beginning[: _whole_characters(beginning, limit - 1)] + ELLIPSIS if limit > 0 else ""

@@ -196,6 +196,8 @@ def _holds_a_frame(data: Buffer, frame: Frame) -> bool:
 
 def _zeros(data: Buffer, framing: Framing) -> tuple[Block, ...]:
     blocks: list[Block] = []
+    if 0 not in framing.lengths:
+        return ()
     for offset, length, _ in framing:
         if length:
             continue

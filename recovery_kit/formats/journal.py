@@ -4,24 +4,37 @@
 reader takes: *seen* (by the peeked kind) or *verified* (each frame judged). What records mean is `history`'s business.
 """
 
+import re
 from collections.abc import Callable, Iterator, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import msgspec
 
-from recovery_kit.records.engines import NEWEST, Engine, engine
+from recovery_kit.records.engines import NEWEST, Engine, Version, engine
 from recovery_kit.records.journal import KINDS, Record
 
 from . import framing as fr
-from .judge import judge
+from .bulk import collector_off
+from .judge import judge, unvouched
 from .skim import SKIMS, count_calls
 from .writing import json_of
 
 _MEMBERS = msgspec.json.Decoder(dict[str, dict[str, msgspec.Raw]]).decode
-_BODY = {name: msgspec.json.Decoder(kind.type).decode for name, kind in KINDS.items()}
-_START = {name: len(name) + 4 for name in KINDS}  # {"Name":
+_BODIES = [msgspec.json.Decoder(kind.type).decode for kind in KINDS.values()]
+_STARTS = [len(name) + 4 for name in KINDS]  # {"Name":
+_BEGINNING = 4096
+"""Bytes: the first record, whose ids and times tell one run's journal from another's."""
+_TAIL = 32
+_AT = re.compile(rb',"at":(-?[0-9]{1,18})\}\}\Z')
+_Depth = tuple[Version, bool, bool, bool]
+"""What a reading depends on: the engine's version, whether it is verified, whether the reader steps over frames and
+refuses newer files."""
+
+
+class Doubtful(Exception):
+    """A frame that was only seen, not judged, does not read: whoever asked has to read verified instead."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +59,8 @@ class Journal:
         self.framing = framing or fr.scan(self.data, engine("kit"))
         self.missing = data is None
         self._refused: fr.ErrorClass = refused or "missing"
-        self._readings: dict[tuple[str, bool], Reading] = {}
+        self._view = memoryview(self.data)
+        self._readings: dict[_Depth, Reading] = {}
 
     @property
     def error(self) -> fr.ErrorClass | None:
@@ -56,7 +70,7 @@ class Journal:
     def payload(self, index: int) -> memoryview:
         """The JSON of a frame, as it stands in the file."""
         at, size = self.framing.offsets[index] + 8, self.framing.lengths[index]
-        return memoryview(self.data)[at : at + size]
+        return self._view[at : at + size]
 
     def kind(self, index: int) -> str | None:
         """A frame's kind from its first bytes; None where they name none that we know."""
@@ -64,14 +78,22 @@ class Journal:
         return fr.KIND_NAMES[number] if number != fr.OTHER else None
 
     def body(self, index: int, rules: Engine, decode: Callable[[Any], Any] | None = None) -> Any:
-        """A frame's record, or another reading of its body. Only for frames that a `Reading` of that engine holds."""
-        name = self.kind(index)
-        if name is not None and index not in self._odd:
+        """A frame's record, or another reading of its body. Only for frames that a `Reading` of that engine holds.
+
+        Raises Doubtful for a frame that does not read after all, which a verified reading does not hold.
+        """
+        number = self.framing.kinds[index]
+        if number != fr.OTHER and index not in self._odd:
+            at = self.framing.offsets[index] + 8
             try:
-                return (decode or _BODY[name])(self.payload(index)[_START[name] : -1])
+                return (decode or _BODIES[number])(
+                    self._view[at + _STARTS[number] : at + self.framing.lengths[index] - 1]
+                )
             except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
                 self._odd.add(index)
         record = judge(self.payload(index), rules).record
+        if record is None:
+            raise Doubtful(self.framing.offsets[index])
         return record if decode is None else decode(json_of(record))
 
     @cached_property
@@ -94,10 +116,17 @@ class Journal:
         the engine knows counts as read. Engines before 0.4.0 stop at the first frame they cannot read (3.2).
         """
         rules = rules or engine(NEWEST)
-        key = (rules.name, verified)
-        if key not in self._readings:
-            self._readings[key] = _reading(self, rules, verified)
-        return self._readings[key]
+        key = (rules.version, verified, rules.steps_over_unreadable, rules.refuses_newer_version)
+        found = self._readings.get(key)
+        if found is None or (found.journal is not self and not found.stopped):
+            with collector_off():
+                found = self._readings[key] = _reading(self, rules, verified, found)
+        return found if found.rules is rules else replace(found, rules=rules)
+
+    @property
+    def is_judged(self) -> bool:
+        """Whether somebody has read it verified already, so that nobody need be content with less."""
+        return any(verified for _, verified, *_ in self._readings)
 
     @cached_property
     def salvage(self) -> fr.Salvage:
@@ -113,11 +142,26 @@ class Journal:
         framing = fr.Framing(len(self.data), self.framing.version, None, offsets, lengths, kinds, len(self.data), None)
         return Journal(self.data, framing=framing)
 
+    def continues_as(self, data: fr.Buffer) -> bool:
+        """Whether a file looks like this one with nothing or more behind it.
+
+        Its beginning and the last whole frame with what follows are compared, not what lies between.
+        """
+        size, framing = len(self.data), self.framing
+        last = framing.offsets[-1] if len(framing) else 0
+        if len(data) < size:
+            return False
+        new, old = memoryview(data), self._view
+        head = min(size, _BEGINNING)
+        return all(bytes(new[part]) == bytes(old[part]) for part in (slice(head), slice(last, size)))
+
     def grown(self, data: fr.Buffer) -> "Journal":
         """The same journal with more bytes behind."""
         known = self.framing
         more = Journal(data, framing=fr.scan(data, engine("kit")) if known.error else fr.extend(known, data))
         more._odd.update(self._odd)
+        if not known.error:
+            more._readings.update(self._readings)
         return more
 
 
@@ -139,6 +183,11 @@ class Reading:
     end: int
     """Where its reading ends."""
 
+    @property
+    def stopped(self) -> bool:
+        """Whether it ended at a frame that it cannot read: what comes behind changes nothing."""
+        return not self.rules.steps_over_unreadable and bool(self.unread)
+
     def __len__(self) -> int:
         return len(self.frames)
 
@@ -152,6 +201,19 @@ class Reading:
         """The record of a frame, whole."""
         return self.journal.body(frame, self.rules)
 
+    def at(self, frame: int, kind: str) -> int:
+        """Unix seconds of a record; a `Header` counts as of the run's creation."""
+        record = self.skim(frame, kind)
+        return int(record.identity.created_at if kind == "Header" else record.at)
+
+    def times(self) -> Iterator[int | None]:
+        """The time of each record as its last bytes tell it; None where they do not, and `at` has to be asked."""
+        data, framing, search = self.journal.data, self.journal.framing, _AT.search
+        for frame, kind in self:
+            end = framing.offsets[frame] + 8 + framing.lengths[frame]
+            found = search(data, end - _TAIL, end)  # behind a ToolBatch's time stand members that end otherwise
+            yield int(found[1]) if found is not None and kind != "Header" else None
+
     def count_calls(self, frame: int) -> int:
         """How many calls a `ToolBatch` has, without looking at them."""
         return len(self.journal.body(frame, self.rules, count_calls).calls)
@@ -162,40 +224,55 @@ class Reading:
         return self.journal.body(frame, self.rules, decoder.decode if decoder else None)
 
 
-def _reading(journal: Journal, rules: Engine, verified: bool) -> Reading:
+def _reading(journal: Journal, rules: Engine, verified: bool, before: Reading | None) -> Reading:
+    """The reading of a journal; `before` is that of the same journal when it was shorter."""
     framing = journal.framing
     _, error = (None, journal.error) if journal.missing else fr.preamble(journal.data, rules)
     error = error or framing.error
     if error:
         return Reading(journal, rules, verified, error, (), (), (), 0, 0)
-    if not verified and fr.OTHER not in framing.kinds and rules.knows_all:
-        kinds = tuple(map(fr.KIND_NAMES.__getitem__, framing.kinds))
-        return Reading(journal, rules, verified, None, range(len(kinds)), kinds, (), len(kinds), framing.end)
-    return _judged_reading(journal, rules, verified)
-
-
-def _judged_reading(journal: Journal, rules: Engine, verified: bool) -> Reading:
-    framing, odd = journal.framing, journal._odd
-    frames: list[int] = []
-    kinds: list[str] = []
-    unread: list[Unread] = []
+    start = before.n_frames if before is not None else 0
+    doubtful = _doubtful(journal, rules, verified, start)
+    unread: list[Unread] = list(before.unread) if before is not None else []
     n_frames, end = len(framing), framing.end
-    trust = not verified and rules.knows_all
-    for index, number in enumerate(framing.kinds):
-        if trust and number != fr.OTHER:
-            kinds.append(fr.KIND_NAMES[number])
-            frames.append(index)
-            continue
+    odd: dict[int, str] = {}
+    for index in doubtful:
         verdict = judge(journal.payload(index), rules)
         if verdict.readable:
+            odd[index] = verdict.kind or ""
             if verdict.odd:
-                odd.add(index)
-            kinds.append(verdict.kind or "")
-            frames.append(index)
+                journal._odd.add(index)
             continue
         offset = framing.offsets[index]
         unread.append(Unread(index, offset, framing.lengths[index], verdict.kind, verdict.why or ""))
         if not rules.steps_over_unreadable:
             n_frames, end = index + 1, offset
             break
-    return Reading(journal, rules, verified, None, tuple(frames), tuple(kinds), tuple(unread), n_frames, end)
+    return _of_frames(journal, rules, verified, before, (tuple(unread), odd, n_frames, end))
+
+
+def _doubtful(journal: Journal, rules: Engine, verified: bool, start: int) -> list[int]:
+    """Frames from `start` on of which a quick look does not tell that they are read."""
+    if verified or not rules.knows_all:
+        return unvouched(journal.data, journal.framing, start, rules)
+    kinds = journal.framing.kinds
+    return [index for index in range(start, len(kinds)) if kinds[index] == fr.OTHER] if fr.OTHER in kinds else []
+
+
+def _of_frames(
+    journal: Journal, rules: Engine, verified: bool, before: Reading | None,
+    found: tuple[tuple[Unread, ...], dict[int, str], int, int],
+) -> Reading:  # fmt: skip
+    unread, odd, n_frames, end = found
+    start = before.n_frames if before is not None else 0
+    numbers = journal.framing.kinds[start:n_frames]
+    if not unread and not odd:
+        frames: Sequence[int] = range(n_frames)
+        kinds = tuple(map(fr.KIND_NAMES.__getitem__, numbers))
+    else:
+        gone = {row.index for row in unread}
+        new = [index for index in range(start, n_frames) if index not in gone]
+        kinds = tuple(odd.get(index) or fr.KIND_NAMES[numbers[index - start]] for index in new)
+        frames = (*before.frames, *new) if before is not None else tuple(new)
+    kinds = before.kinds + kinds if before is not None else kinds
+    return Reading(journal, rules, verified, None, frames, kinds, unread, n_frames, end)

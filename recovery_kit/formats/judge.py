@@ -16,6 +16,7 @@ from msgspec.json import format as spaced
 from ..records.engines import ENGINES, NEWEST, Engine, version
 from ..records.journal import KINDS
 from . import exact
+from .framing import KIND_NAMES, Framing
 from .members import members
 from .strict import Tier, member_look, shallow, shapes
 from .tree import Unreadable, is_utf8
@@ -119,10 +120,11 @@ class _Quick:
         self.maker = self if known else None
         self._long_from = long_from
         self.short = _Tier(kind, name, _NEWEST, "short")
-        self._long = _Tier(kind, name, _NEWEST, "long")
+        self.long = _Tier(kind, name, _NEWEST, "long")
         self._any = _Tier(kind, name, _NEWEST, "any")
         older = known and engine.version < _NEWEST.version
         self._older = _Tier(kind, name, engine, "any").decode if older else None
+        self.is_newest = not older
         self.short_below = 0 if older else long_from
         """Bytes below which being sound as `short` is the whole answer."""
         self._record = Decoder(kind).decode
@@ -131,7 +133,7 @@ class _Quick:
     def vouches(self, data: bytes) -> bool:
         """True: the engine reads it (or, of an unknown kind, a newer one would). False: no answer."""
         if len(data) >= self._long_from:
-            sound = self._long.sound(data) and (data.isascii() or is_utf8(data))
+            sound = self.long.sound(data) and (data.isascii() or is_utf8(data))
         else:
             sound = self.short.sound(data)
         return (sound or self._vouches_for_more(data)) and (self._older is None or self._older_reads(data))
@@ -201,6 +203,48 @@ class _Tier:
 
 def _frame(name: str, shape: Any) -> type[Struct]:
     return defstruct("Frame", [("body", shape)], rename={"body": name}, forbid_unknown_fields=True, gc=False)
+
+
+def unvouched(data: bytes | memoryview, framing: Framing, start: int, engine: Engine) -> list[int]:
+    """Indexes of the frames from `start` on that are not plainly readable: `judge` has to say what they are.
+
+    The way of most frames of most journals, hence in one piece.
+    """
+    quicks = _BY_NUMBER[engine.name]
+    left: list[int] = []
+    encode, failed = _encode, _FAILED
+    rows = zip(framing.offsets[start:], framing.lengths[start:], framing.kinds[start:], strict=True)
+    for index, (begin, size, number) in enumerate(rows, start):
+        quick = quicks[number]
+        if quick is None:
+            left.append(index)
+            continue
+        payload = bytes(data[begin + 8 : begin + 8 + size])
+        if quick.is_newest:
+            is_short = size < quick.short_below
+            tier = quick.short if is_short else quick.long
+            try:
+                value = tier.decode(payload)
+                if encode(value) == payload and (tier.look is None or tier.look(value)):
+                    if is_short or payload.isascii() or is_utf8(payload):
+                        continue
+            except failed:
+                pass
+        if not quick.vouches(payload):
+            left.append(index)
+    return left
+
+
+class _ByNumber(dict[str, list[_Quick | None]]):
+    """By engine: the quick judges by the number of a kind, None for what the engine does not know."""
+
+    def __missing__(self, name: str) -> list[_Quick | None]:
+        by_kind = {quick.name: quick for quick in _KINDS[name].values() if quick.refusal is None}
+        self[name] = [*(by_kind.get(kind) for kind in KIND_NAMES), None]
+        return self[name]
+
+
+_BY_NUMBER = _ByNumber()
 
 
 def _vouched(data: bytes, name: str) -> _Quick | None:

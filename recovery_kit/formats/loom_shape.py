@@ -1,8 +1,9 @@
-"""From a JSON value to a checkpoint's value: what both formats share of it. Nothing here looks at more than one file."""
+"""From a JSON value to a checkpoint's value: what both formats share of it, for one file alone."""
 
 import hashlib
 import re
 from datetime import datetime
+from functools import lru_cache
 from typing import Any, TypeVar
 
 import msgspec
@@ -57,6 +58,7 @@ def refuse_no_day(*moments: str) -> None:
             raise BadShape("a time in it is no moment of the calendar") from None
 
 
+@lru_cache(maxsize=256)
 def run_key(run_id: str) -> str:
     """The name of a Run's file or folder: lowercase hex SHA-256 of its id."""
     return hashlib.sha256(run_id.encode("utf-8", "surrogatepass")).hexdigest()

@@ -58,8 +58,9 @@ class FolderTree:
             if not stat.S_ISREG(info.st_mode):
                 raise NotPlain(path)
             data = os.read(handle, info.st_size + 1)
-            while more := os.read(handle, 1 << 20):
-                data += more
+            if len(data) != info.st_size:  # it grew meanwhile, or came in pieces
+                while more := os.read(handle, 1 << 20):
+                    data += more
             return data
         finally:
             os.close(handle)
@@ -77,8 +78,10 @@ def _kind_of_row(row: "os.DirEntry[str]") -> EntryKind:
 
 
 def _kind_of_mode(mode: int) -> EntryKind:
-    tests = ((stat.S_ISLNK, "link"), (stat.S_ISDIR, "folder"), (stat.S_ISREG, "file"))
-    return next((kind for test, kind in tests if test(mode)), "other")  # type: ignore[return-value]
+    return _KINDS.get(stat.S_IFMT(mode), "other")
+
+
+_KINDS: dict[int, EntryKind] = {stat.S_IFLNK: "link", stat.S_IFDIR: "folder", stat.S_IFREG: "file"}
 
 
 @dataclass(frozen=True, slots=True)

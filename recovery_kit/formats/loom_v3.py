@@ -4,6 +4,7 @@
 """
 
 from collections.abc import Callable
+from itertools import product
 
 import msgspec
 from msgspec import UNSET
@@ -73,15 +74,24 @@ def _as_written(data: bytes) -> Checkpoint | None:
 
 
 def _keys(c: Checkpoint) -> str | None:
-    for key, presence in KEYS[c.boundary].items():
-        there = getattr(c, key) is not UNSET
-        if key == "stage" and c.boundary == "executing" and c.call is not UNSET and c.call.kind == "initializer":
-            presence = "forbidden"
-        if there and presence == "forbidden":
+    there = (
+        c.stage is not UNSET, c.call is not UNSET, c.action is not UNSET, c.answer is not UNSET, c.result is not UNSET,
+        c.outcome is not UNSET,
+    )  # fmt: skip
+    initializing = c.boundary == "executing" and c.call is not UNSET and c.call.kind == "initializer"
+    if there in (_INITIALIZING if initializing else _ALLOWED[c.boundary]):
+        return None
+    for (key, presence), is_there in zip(KEYS[c.boundary].items(), there, strict=True):
+        if is_there and (presence == "forbidden" or (initializing and key == "stage")):
             return f"{c.boundary} has no {key}"
-        if not there and presence == "required":
+        if not is_there and presence == "required":
             return f"{c.boundary} needs {key}"
-    return None
+    return "its keys are not those of its boundary"
+
+
+_CHOICES = {"required": (True,), "optional": (True, False), "forbidden": (False,)}
+_ALLOWED = {boundary: set(product(*(_CHOICES[p] for p in keys.values()))) for boundary, keys in KEYS.items()}
+_INITIALIZING = {(False, True, False, False, False, False)}
 
 
 def _stage(c: Checkpoint) -> str | None:

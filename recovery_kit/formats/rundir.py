@@ -111,6 +111,10 @@ class RunFiles:
                 self._trouble[name] = type(no).__name__
         return self._bytes[name]
 
+    def keep(self, name: str, data: bytes | memoryview | None) -> None:
+        """Take a file's bytes as read: somebody knows that they are still the same."""
+        self._bytes[name] = data
+
     def trouble(self, name: str) -> str | None:
         """Why a file that is there could not be read, in one word."""
         fact = self.facts.get(name)

@@ -147,7 +147,7 @@ class Shapes:
             return None if each is None else _mapping_look(each)
         if get_origin(kind) in (tuple, list):
             each = self.look(get_args(kind)[0])
-            return None if each is None else _list_look(each)
+            return None if each is None else _TEXTS_OF.get(each) or _list_look(each)
         return None
 
     def _look_at_struct(self, kind: type[Struct]) -> Look | None:
@@ -157,7 +157,7 @@ class Shapes:
         own = _OWN_LOOKS.get(kind)
         required = {row.name for row in rows if row.required}
         if len(parts) == 1 and own is None and parts[0][0] in required:
-            return member_look(*parts[0])
+            return _one_look(*parts[0])
         return _struct_look(parts, own) if parts else own
 
 
@@ -182,6 +182,30 @@ def _struct_look(parts: list[tuple[str, Look]], own: Look | None) -> Look:
 def member_look(name: str, look: Look) -> Look:
     get = attrgetter(name)
     return lambda value: look(get(value))
+
+
+_TEXTS_OF: dict[Look, Look] = {}
+"""For looks at one text of a struct: the look at a list of such structs, which is what most time would go into."""
+
+
+@cache
+def _one_look(name: str, look: Look) -> Look:
+    one = member_look(name, look)
+    if look is _quoted:
+        _TEXTS_OF[one] = _texts_look(name)
+    return one
+
+
+def _texts_look(name: str) -> Look:
+    get = attrgetter(name)
+
+    def sound(items: Any) -> bool:
+        for text in map(get, items):
+            if memoryview(text)[0] != _QUOTE:
+                return False
+        return True
+
+    return sound
 
 
 def _list_look(each: Look) -> Look:

@@ -37,6 +37,11 @@ def _integers(values: Values, dtype: str, low: int, high: int) -> "pd.api.extens
     import numpy as np
     import pandas as pd
 
+    try:  # mostly there is no gap
+        whole = np.array(values, dtype=dtype)
+        return pd.arrays.IntegerArray(whole, np.zeros(len(whole), dtype=bool))
+    except (TypeError, ValueError, OverflowError):
+        pass
     gaps = [v is None or not low <= v <= high for v in values]
     filled = [0 if gap else v for v, gap in zip(values, gaps, strict=True)] if any(gaps) else values
     return pd.arrays.IntegerArray(np.array(filled, dtype=dtype), np.array(gaps, dtype=bool))
@@ -66,8 +71,15 @@ def times(values: Values) -> "pd.api.extensions.ExtensionArray":
     import numpy as np
     import pandas as pd
 
-    seconds = [_NAT if v is None or not EARLIEST <= v <= LATEST else int(v) for v in values]
+    if None not in values and values and EARLIEST <= min(values) and max(values) <= LATEST:
+        seconds = values
+    else:
+        seconds = _with_gaps(values)
     return pd.DatetimeIndex(np.array(seconds, dtype="int64").view("M8[s]")).tz_localize("UTC").array
+
+
+def _with_gaps(values: Values) -> Values:
+    return [_NAT if v is None or not EARLIEST <= v <= LATEST else int(v) for v in values]
 
 
 def texts(values: Values) -> "pd.api.extensions.ExtensionArray":

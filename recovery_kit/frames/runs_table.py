@@ -191,6 +191,8 @@ _COLUMNS = (
 )
 
 RUNS = Table("runs", "a run", partial(_row, findings=of_the_run), _COLUMNS)
+RUNS_BARE = Table("runs", "a run", partial(_row, findings=None), _COLUMNS)
+"""The same without findings, which cost more than all the rest."""
 
 
 def runs_df(runs: AnyRuns, *, text: bool = False, findings: Findings | None = of_the_run) -> "pd.DataFrame":

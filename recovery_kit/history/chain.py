@@ -3,6 +3,7 @@
 Nothing is called broken that the engine's own writer does: a gap at a restart or at a change of stage is lawful.
 """
 
+import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -10,7 +11,7 @@ from typing import Literal
 from .events import Event
 from .fold import Point
 from .lives import Life, life_at
-from .windows import RegionView, WindowView, region_digest, window_revision
+from .windows import RegionView, WindowView, digest_name, feed, window_revision
 
 Explanation = Literal["resume", "stage_transition", "produced_part"]
 Order = Callable[[Point], Sequence[str] | None]
@@ -45,17 +46,29 @@ class Chain:
 
 
 class Revisions:
-    """Computes revisions of windows; a region that stays the same is hashed once."""
+    """Computes revisions of windows. A region that stays the same is hashed once, and one that grew by what it got."""
 
     def __init__(self) -> None:
-        self._digests: dict[int, tuple[RegionView, str]] = {}
+        self._digests: dict[int, tuple[RegionView, hashlib._Hash, str]] = {}
 
     def region(self, view: RegionView) -> str:
         """`rg1-…` of a region."""
         known = self._digests.get(id(view))
-        if known is None or known[0] is not view:
-            known = self._digests[id(view)] = (view, region_digest(view.entries()))
-        return known[1]
+        return known[2] if known is not None and known[0] is view else self._hashed(view)
+
+    def _hashed(self, view: RegionView) -> str:
+        waiting, digest = [view], hashlib.sha256()
+        while (before := waiting[-1].before) is not None:
+            known = self._digests.get(id(before))
+            if known is not None and known[0] is before:
+                digest = known[1].copy()
+                break
+            waiting.append(before)
+        for piece in reversed(waiting):
+            feed(digest, piece.json)
+        name = digest_name(digest)
+        self._digests[id(view)] = (view, digest, name)
+        return name
 
     def window(self, view: WindowView, order: Sequence[str] | None = None) -> str:
         """`cw1-…` of a window, its regions in layout order."""

@@ -266,8 +266,11 @@ class Point(msgspec.Struct, frozen=True):
         return meta if self.status is None else structs.replace(meta, status=self.status)
 
 
-def walk_points(reading: Reading) -> Iterator[Point]:
-    """The points of a journal as the engine streams them; none unless its very first frame is a `Header`."""
+def walk_points(reading: Reading, skim: Callable[[int], Any] | None = None) -> Iterator[Point]:
+    """The points of a journal as the engine streams them; none unless its very first frame is a `Header`.
+
+    `skim` gives the skim of the n-th readable record, from somebody who has it already. Depth: that of the reading.
+    """
     if not begins(reading) or reading.frames[0] != 0:
         return
     state, index = Fold(reading.rules), 0
@@ -275,10 +278,10 @@ def walk_points(reading: Reading) -> Iterator[Point]:
         makes_point = KINDS[kind].makes_point
         if not makes_point and kind not in ("Header", "StatusChanged"):
             continue
-        skim = reading.skim(frame, kind)
-        state = step(state, kind, skim, reading.offset(frame))
+        record = reading.skim(frame, kind) if skim is None else skim(place)
+        state = step(state, kind, record, reading.offset(frame))
         if makes_point:
-            delta = getattr(skim, "delta", None)
+            delta = getattr(record, "delta", None)
             changed = None if delta is None else tuple(name for _, name in touched(delta))
             assert state.meta is not None and state.at is not None  # a Header came first
             yield Point(

@@ -54,10 +54,18 @@ class _Draft:
     """Between a restart's first record and the one that names it."""
 
 
+_TELLING = frozenset({"Header", "OwnershipChanged", "ContextTransaction", "ToolCallDone", "Progress"})
+"""Kinds that begin or name a life, or make results up; of any other only its time counts."""
+
+
 def lives(events: Sequence[Event]) -> tuple[Life, ...]:
     """The lives in order. The first begins with the file's first record."""
     drafts: list[_Draft] = []
     for event in events:
+        if drafts and event.kind not in _TELLING:
+            life = drafts[-1]
+            life.last, life.ended_at = event.place, max(life.ended_at, event.at)
+            continue
         if not drafts:
             drafts.append(_draft(event))
         elif _begins(event, drafts[-1]):

@@ -231,4 +231,5 @@ def _leaves_hold_badly(before: Checkpoint, after: Checkpoint) -> str | None:
 
 def resumed_head(run: RunHead) -> RunHead:
     """A mirror's head once it is on its own."""
+    assert run.lineage is not UNSET
     return structs.replace(run, lineage=structs.replace(run.lineage, paused=False))

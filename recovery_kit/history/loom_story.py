@@ -175,6 +175,9 @@ def calls_of(moments: Sequence[Moment]) -> tuple[LoomCall, ...]:
     return tuple(sorted(_calls(moments), key=lambda call: (call.offset, call.kind == "commit")))
 
 
+_AFTER_A_CALL = ("step_result", "waiting", "answered")
+
+
 def _calls(moments: Sequence[Moment]) -> Iterator[LoomCall]:
     begun: dict[str | None, int] = {}
     committed = 0
@@ -189,7 +192,7 @@ def _calls(moments: Sequence[Moment]) -> Iterator[LoomCall]:
         if moment.call_kind is not None and moment.call_id not in begun:
             begun[moment.call_id] = place
             yield _call(moments, place)
-    if len(moments) == 1 and moments[0].call_kind is None and moments[0].boundary in ("step_result", "waiting", "answered"):
+    if len(moments) == 1 and moments[0].call_kind is None and moments[0].boundary in _AFTER_A_CALL:
         yield _lone(moments[0])
 
 
@@ -224,8 +227,9 @@ def _lone(moment: Moment) -> LoomCall:
     """Format 1 keeps no Call; the boundary proves that there was one."""
     certainty, evidence, why = _certainty(moment, moment)
     return LoomCall(
-        None, "call", str(moment.cursor), moment.offset, None, moment.at, certainty, evidence.offset, moment.outcome, why
-    )
+        None, "call", str(moment.cursor), moment.offset, None, moment.at, certainty, evidence.offset, moment.outcome,
+        why,
+    )  # fmt: skip
 
 
 def prompts_of(moments: Sequence[Moment]) -> tuple[LoomPrompt, ...]:
@@ -320,8 +324,14 @@ def _waits(v: LoomVerdict) -> str:
         return "It is a mirror on hold: it moves once somebody resumes it."
     if v.prompt is None:
         return ""
-    lasting = {True: "", False: ", which no restart can ask again", None: ", which a restart asks again if its Code can recover it"}
-    return f"It waits for a person to answer {v.prompt.request_id}{lasting[v.prompt.recoverable]}."
+    return f"It waits for a person to answer {v.prompt.request_id}{_LASTING[v.prompt.recoverable]}."
+
+
+_LASTING: dict[bool | None, str] = {
+    True: "",
+    False: ", which no restart can ask again",
+    None: ", which a restart asks again if its Code can recover it",
+}
 
 
 def _unknown(v: LoomVerdict) -> list[str]:

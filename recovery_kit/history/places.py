@@ -18,6 +18,13 @@ def point_offsets(reading: Reading) -> tuple[int, ...]:
     return tuple(reading.offset(frame) for frame, kind in reading if KINDS[kind].makes_point)
 
 
+def n_points(reading: Reading) -> int:
+    """How many points the journal has, without building any."""
+    if not begins(reading) or reading.frames[0] != 0:
+        return 0
+    return sum(reading.kinds.count(name) for name, kind in KINDS.items() if kind.makes_point)
+
+
 def point_before(offset: int | None, offsets: Sequence[int]) -> int | None:
     """Index of the last point before a record; None before the first one and for what has no record."""
     if offset is None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from recovery_kit.formats import rundir
+from recovery_kit.formats.bulk import collector_off
 from recovery_kit.formats.journal import Journal, Reading
 from recovery_kit.formats.rundir import RunFiles
 from recovery_kit.records.blueprint import Blueprint
@@ -42,21 +43,38 @@ class HiddenBatch:
 
 
 class Story:
-    """What one run's files tell. Depth: verified, except where a name says otherwise."""
+    """What one run's files tell.
 
-    def __init__(self, run_id: str, files: RunFiles, journal: Journal, neighbour: Neighbour | None = None) -> None:
+    Depth: `verified` judges every frame before anything is told. Without it the story is only *seen*: frames count as
+    what their first bytes name, nothing is told of what lies behind a tear, and asking for a frame that does not read
+    after all raises `formats.journal.Doubtful`. A verdict, findings and plans are of verified stories only.
+    """
+
+    def __init__(
+        self,
+        run_id: str,
+        files: RunFiles,
+        journal: Journal,
+        neighbour: Neighbour | None = None,
+        *,
+        verified: bool = True,
+        before: "Story | None" = None,
+    ) -> None:
         self.run_id = run_id
         """The folder's name."""
         self.files = files
         self.journal = journal
         self.neighbour = neighbour
         """None where nobody can be asked: a run handed in as bytes has no folder around it."""
+        self.verified = verified
+        self._before = before
+        """The story of the same journal when it was shorter: what it worked out stays."""
 
     # The journal.
 
     def reading(self, rules: Engine | None = None) -> Reading:
         """What an engine's reader takes of the journal."""
-        return self.journal.read(rules or engine(NEWEST))
+        return self.journal.read(rules or engine(NEWEST), verified=self.verified)
 
     def fold(self, rules: Engine | None = None) -> Fold | None:
         """The fold of an engine; None where nothing folds."""
@@ -72,17 +90,20 @@ class Story:
     @cached_property
     def points(self) -> tuple[Point, ...]:
         """The points of the journal as the engine streams them."""
-        return tuple(walk_points(self.reading()))
+        reading, known = self.reading(), self.__dict__.get("events")
+        with collector_off():
+            return tuple(walk_points(reading, None if known is None else lambda place: known[place].record))
 
     @cached_property
     def events(self) -> tuple[Event, ...]:
         """Every record, those behind a tear last."""
-        return events(self.journal)
+        with collector_off():
+            return events(self.journal, verified=self.verified)
 
     @cached_property
     def fold_with_salvage(self) -> Fold | None:
         """The state if what lies behind a tear is read too; None where there is nothing behind one."""
-        if not self.journal.salvage.frames or not begins(self.reading()):
+        if not self.verified or not self.journal.salvage.frames or not begins(self.reading()):
             return None
         state = Fold(engine("kit"))
         for event in self.events:
@@ -93,11 +114,15 @@ class Story:
 
     @cached_property
     def lives(self) -> tuple[Life, ...]:
-        return lives(self.events)
+        events = self.events
+        with collector_off():
+            return lives(events)
 
     @cached_property
     def calls(self) -> tuple[Call, ...]:
-        return calls(self.events, self.lives)
+        events, all_lives = self.events, self.lives
+        with collector_off():
+            return calls(events, all_lives)
 
     @cached_property
     def executions(self) -> tuple[Execution, ...]:
@@ -105,7 +130,9 @@ class Story:
 
     @cached_property
     def trips(self) -> Trips:
-        return trips(self.events)
+        events = self.events
+        with collector_off():
+            return trips(events)
 
     @cached_property
     def cost(self) -> Cost:
@@ -197,19 +224,30 @@ class Story:
     def _order(self, point: Point) -> list[str] | None:
         if self.blueprint is None:
             return None
-        entered = self._entered(point)
-        return layout_order(self.blueprint, [r.name for r in point.window.regions], entered)
+        entered, names = self._entered[point.index], tuple(r.name for r in point.window.regions)
+        if (entered, names) not in self._orders:
+            self._orders[entered, names] = layout_order(self.blueprint, names, entered)
+        return self._orders[entered, names]
 
-    def _entered(self, point: Point) -> list[str]:
-        """Stages entered by the process that wrote a point, oldest first, by the points of that life."""
-        life = self.life_of(point.offset)
-        mine = [p for p in self.points[: point.index + 1] if self.life_of(p.offset) is life]
-        names: list[str] = []
-        for earlier in mine:
-            name = earlier.window.stage_name
-            if (not names or names[-1] != name) and not (not names and life.index > 0):
-                names.append(name)
-        return names
+    @cached_property
+    def _orders(self) -> dict[tuple[tuple[str, ...], tuple[str, ...]], list[str]]:
+        return {}
+
+    @cached_property
+    def _entered(self) -> list[tuple[str, ...]]:
+        """By point: the stages entered by the process that wrote it, oldest first, by the points of that life."""
+        found: list[tuple[str, ...]] = []
+        life: Life | None = None
+        entered: tuple[str, ...] = ()
+        current = ""
+        for point in self.points:
+            now, name = self.life_of(point.offset), point.window.stage_name
+            if now is not life:  # the first stage, or whatever a process took over, is no entry of its own (R3)
+                life, entered, current = now, (), name
+            elif name and name != current:
+                entered, current = (*entered, name), name
+            found.append(entered)
+        return found
 
     def life_of(self, offset: int) -> Life:
         """The life that wrote a record of the engine's reading."""

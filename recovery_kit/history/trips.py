@@ -116,10 +116,10 @@ def _confidence(bill: Event, trip: int | None) -> JoinConfidence:
 def _failovers(events: Sequence[Event]) -> tuple[Failover, ...]:
     found, newest = [], dict[tuple[str, str, str], int]()
     for event in events:
-        record = event.record
         if event.kind == "InferenceAttempt":
-            newest[record.stage, record.provider, record.model] = event.offset
+            newest[event.record.stage, event.record.provider, event.record.model] = event.offset
         elif event.kind == "InferenceFailover":
+            record = event.record
             pair = newest.get((record.stage, record.from_provider, record.from_model))
             found.append(Failover(event.offset, record, pair, event.behind_tear))
     return tuple(found)

@@ -6,6 +6,7 @@ until somebody asks for `records.Window`. Rules: leviath-run-directory 3.4, 4.1;
 
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -14,8 +15,8 @@ from msgspec.structs import replace
 
 from recovery_kit.formats.skim import DeltaSkim, OpSkim, RegionSkim, WindowSkim, read_entries
 from recovery_kit.formats.writing import plain
-from recovery_kit.records.scalars import json_or_none
-from recovery_kit.records.window import Content, Entry, Part, Region, Window
+from recovery_kit.records.scalars import ABSENT, json_or_none
+from recovery_kit.records.window import AssistantTurn, Content, Entry, EntryKind, Part, Region, Window
 
 
 class RegionView(msgspec.Struct, frozen=True):
@@ -174,6 +175,12 @@ def _field(data: bytes) -> bytes:
 
 def sorted_json(text: bytes) -> bytes:
     """Any JSON with the keys of its objects sorted by bytes, numbers left as they are written (N7.1)."""
+    try:
+        value = orjson.loads(text)
+        if orjson.dumps(value) == text:  # nothing in it is spelled another way, so sorting is all there is to do
+            return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
+    except (orjson.JSONDecodeError, orjson.JSONEncodeError):
+        pass
     return _sorted(msgspec.json.decode(text, type=_Any), text)
 
 
@@ -191,32 +198,94 @@ def _sorted(value: Any, text: bytes) -> bytes:
     return text.strip()
 
 
-def _kind_json(entry: Entry) -> bytes:
-    members = plain(entry.kind)
-    for call in members.get("tool_calls", ()):
+def _kind_json(kind: EntryKind) -> bytes:
+    if not isinstance(kind, AssistantTurn):
+        return _json(kind)
+    members = plain(kind)
+    for call in members["tool_calls"]:
         call["arguments"] = msgspec.Raw(sorted_json(bytes(call["arguments"])))
     return _json(members)
 
 
-def _metadata_json(entry: Entry) -> bytes:
-    text = json_or_none(entry.metadata)
+def _metadata_json(metadata: msgspec.Raw) -> bytes:
+    text = json_or_none(metadata)
     return b"null" if text is None else sorted_json(text)
 
 
 def region_digest(entries: Iterable[Entry]) -> str:
     """`rg1-…`: the name of a region's entries (N7.1)."""
-    digest = hashlib.sha256()
-    for entry in entries:
-        digest.update(
-            _field(_json(plain(entry.content)))
-            + entry.tokens.to_bytes(8, "big")
-            + _field(_kind_json(entry))
-            + _field(_metadata_json(entry))
-            + _field(_json(entry.key))
-            + _field(_json(entry.taint))
-            + _field(_json(entry.reasoning))
-        )
+    return digest_name(hashlib.sha256(b"".join(map(_digested, entries))))
+
+
+def digest_name(digest: "hashlib._Hash") -> str:
+    """`rg1-…` of what was fed to a digest."""
     return "rg1-" + digest.hexdigest()[:32]
+
+
+def _digested(entry: Entry) -> bytes:
+    return (
+        _field(_json(plain(entry.content)))
+        + entry.tokens.to_bytes(8, "big")
+        + _field(_kind_json(entry.kind))
+        + _field(_metadata_json(entry.metadata))
+        + _field(_json(entry.key))
+        + _field(_json(entry.taint))
+        + _field(_json(entry.reasoning))
+    )
+
+
+class _RawEntry(msgspec.Struct, frozen=True, gc=False):
+    """An entry whose members are the JSON they are."""
+
+    content: msgspec.Raw
+    tokens: int
+    kind: msgspec.Raw = msgspec.Raw(b'{"type":"Text"}')
+    metadata: msgspec.Raw = ABSENT
+    key: msgspec.Raw = msgspec.Raw(b"null")
+    taint: msgspec.Raw = msgspec.Raw(b'"Internal"')
+    reasoning: msgspec.Raw = msgspec.Raw(b"null")
+
+
+_raw_entries = msgspec.json.Decoder(list[_RawEntry]).decode
+_entry_kind = msgspec.json.Decoder(EntryKind).decode
+_content = msgspec.json.Decoder(Content).decode
+_KINDS_AS_WRITTEN = frozenset({b'{"type":"Text"}', b'{"type":"UserMessage"}'})
+
+
+def feed(digest: "hashlib._Hash", entries: msgspec.Raw) -> None:
+    """Feed a JSON array of entries to a region's digest: what `region_digest` feeds for them, decoding little.
+
+    A text is fed as it stands where it can only be spelled so; other spellings are decoded and written anew.
+    """
+    for entry in _raw_entries(entries):
+        content = memoryview(entry.content)
+        text = _as_written(entry.content) if content[0] == _QUOTE else _json(plain(_content(entry.content)))
+        kind = bytes(entry.kind)
+        digest.update(len(text).to_bytes(8, "big"))
+        digest.update(text)
+        digest.update(
+            entry.tokens.to_bytes(8, "big")
+            + _field(kind if kind in _KINDS_AS_WRITTEN else _kind_json(_entry_kind(kind)))
+            + _rest(bytes(entry.metadata), bytes(entry.key), bytes(entry.taint), bytes(entry.reasoning))
+        )
+
+
+@lru_cache(maxsize=256)
+def _rest(metadata: bytes, *texts: bytes) -> bytes:
+    """The members that most entries have in common."""
+    return b"".join(map(_field, (_metadata_json(msgspec.Raw(metadata)), *map(_as_written, texts))))
+
+
+_QUOTE = ord('"')
+
+
+def _as_written(text: msgspec.Raw | bytes) -> bytes:
+    """A JSON text the writer's way, or null. Only `\\u` and `\\/` may stand for what the writer spells otherwise."""
+    raw = bytes(text)
+    return _json(_text_or_none(raw)) if b"\\u" in raw or b"\\/" in raw else raw
+
+
+_text_or_none = msgspec.json.Decoder(str | None).decode
 
 
 def window_revision(

@@ -6,11 +6,11 @@ meaning here is None or empty. Reading never changes a byte.
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -34,6 +34,8 @@ from recovery_kit.history.loom_story import (
 from recovery_kit.records.loom import Checkpoint, Checkpoint1, LoomFinding
 
 from .run import FileEvidence, Grown
+
+T = TypeVar("T")
 
 
 class LoomState:
@@ -127,8 +129,9 @@ class LoomRun:
     @cached_property
     def points(self) -> Sequence[Moment]:
         """Every saved boundary; format 1 keeps one."""
-        three = [record for record in self.records if isinstance(record, Checkpoint)]
-        return moments_of(three) or tuple(moment_of(record) for record in self.records if isinstance(record, Checkpoint1))
+        if self.format == 1:
+            return tuple(moment_of(record) for record in self.records if isinstance(record, Checkpoint1))
+        return moments_of([record for record in self.records if isinstance(record, Checkpoint)])
 
     def at(self, point: int | None = None) -> LoomState:
         """The state at a boundary (negative from the end), or at the newest. Raises UnknownMoment."""
@@ -192,6 +195,10 @@ class LoomRun:
             words = json.dumps(msgspec.to_builtins(record), ensure_ascii=False)
             if wanted in self.masker(words).casefold():
                 yield moment
+
+    def ask(self, question: Callable[[Any], T]) -> T:
+        """The answer to a question about the Run, which is always verified."""
+        return question(self)
 
     @property
     def masker(self) -> Masker:

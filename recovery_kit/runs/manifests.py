@@ -75,4 +75,9 @@ def manifest_of(
         return Found(other.story.blueprint, f"the blueprint.leviath of {owner}")
     if own is not None:
         return Found(own, "its own blueprint.leviath, which this engine does not read")
+    parent = others.get(meta.parent_run_id or "")
+    copy = parent.story.blueprint if parent is not None else None
+    if copy is not None and copy.sha256 == meta.blueprint_digest:
+        # A worker of a fan-out has no copy of its own; its parent's has the digest that it recorded.
+        return Found(copy, f"the blueprint.leviath of {meta.parent_run_id}, by its digest")
     return Found(None, "", "no manifest is at hand, and the recorded path is not followed")

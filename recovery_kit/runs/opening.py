@@ -1,7 +1,7 @@
 """Finding runs in what somebody points at: a run, a runs root, a home, any tree or archive that holds some, named bytes."""
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path, PurePosixPath
 
@@ -15,35 +15,37 @@ from recovery_kit.history.story import Neighbour
 from recovery_kit.records.meta import RunMeta
 
 from .collection import Runs
+from .remote import MARKS, Remote, RemoteSource, by_run, is_url, last_part, shown_url
 from .run import Run
 from .sources import FolderSource, MappingSource, archive_files
+from .unread import UnreadRun
 
-Openable = str | os.PathLike[str] | Mapping[str, bytes]
-
-MARKS = (rundir.META, rundir.JOURNAL)
-"""A folder with one of these is a run directory."""
+Openable = str | os.PathLike[str] | Mapping[str, bytes] | Sequence[str | os.PathLike[str]]
+"""A path, a URL (extra `remote`), an archive, named bytes; or a list of paths and URLs."""
 
 MAX_TREE_DEPTH = 12
 SKIPPED = frozenset({".git", "node_modules", "__pycache__", ".venv"})
 
 
-def open_run(source: Openable) -> Run:
+def open_run(source: Openable, *, verified: bool = True) -> Run:
     """One run, of a folder, an archive or a mapping of names to bytes. Nothing is parsed yet.
 
-    Raises NotARun where there is none or more than one.
+    `verified`: whether each frame is judged before anything is told (`Run`). Raises NotARun where there is none or more
+    than one.
     """
-    runs = open_runs(source)
+    runs = open_runs(source, verified=verified)
     if len(runs) != 1:
         raise NotARun(_label(source), f"one run was expected, {len(runs)} are there")
     return next(iter(runs.values()))
 
 
-def open_runs(source: Openable) -> Runs:
+def open_runs(source: Openable, *, verified: bool = True) -> Runs:
     """All runs below a place, as a mapping by id. Nothing is parsed yet.
 
-    Folders that are links are not entered. Raises NotARun where nothing is there or it holds no run.
+    `verified`: as for `open_run`. Folders that are links are not entered. Raises NotARun where nothing is there or it
+    holds no run.
     """
-    finder = _mapping_finder(source) if isinstance(source, Mapping) else _path_finder(Path(source))
+    finder = _finder(source, verified)
     runs = Runs(finder, label=_label(source))
     if not runs:
         raise NotARun(_label(source), "no run is in there: no folder with a meta.json or a run.lvr")
@@ -51,13 +53,83 @@ def open_runs(source: Openable) -> Runs:
 
 
 def _label(source: Openable) -> str:
-    return "bytes" if isinstance(source, Mapping) else str(source)
+    if isinstance(source, Mapping):
+        return "bytes"
+    if isinstance(source, str | os.PathLike):
+        return shown_url(str(source)) if is_url(source) else str(source)
+    return ", ".join(map(_label, source))
 
 
 Finder = Callable[[], Mapping[str, Run]]
 
 
-def _path_finder(path: Path) -> Finder:
+def _finder(source: Openable, verified: bool) -> Finder:
+    if isinstance(source, Mapping):
+        return _mapping_finder(source, verified)
+    if isinstance(source, str | os.PathLike):
+        return _url_finder(source, verified) if is_url(source) else _path_finder(Path(source), verified)
+    return _list_finder([os.fspath(each) for each in source], verified)
+
+
+def _list_finder(parts: Sequence[str], verified: bool) -> Finder:
+    finders = [(prefix, _finder(part, verified)) for prefix, part in zip(prefixes(parts), parts, strict=True)]
+
+    def find() -> dict[str, Run]:
+        found: dict[str, Run] = {}
+        for prefix, finder in finders:
+            for shown, run in finder().items():
+                run.source = found_as = prefix + shown
+                found[found_as] = run
+        return found
+
+    return find
+
+
+def prefixes(parts: Iterable[str]) -> list[str]:
+    """What stands before the relative paths of each place of a list: the last part of its name, made unique."""
+    taken: dict[str, int] = {}
+    found = []
+    for part in parts:
+        name = shown_url(part).rstrip("/").rsplit("/", 1)[-1].split("::")[-1] or "runs"
+        taken[name] = taken.get(name, 0) + 1
+        found.append((name if taken[name] == 1 else f"{name}~{taken[name]}") + "/")
+    return found
+
+
+def _url_finder(url: str, verified: bool) -> Finder:
+    remote = Remote(url)
+    return lambda: _in_store(remote, verified)
+
+
+def _in_store(remote: Remote, verified: bool) -> dict[str, Run]:
+    """Runs of a remote place: one listing, and no file is fetched before somebody asks for one."""
+    try:
+        listing = remote.listing()
+    except OSError as no:
+        raise NotARun(remote.label, f"there is nothing there, or it cannot be listed ({type(no).__name__})") from None
+    found: dict[str, Run] = {}
+    for below, files in by_run(listing).items():
+        shown, prefix = below or last_part(remote), below + "/" if below else ""
+        source = RemoteSource(remote, prefix, files)
+        neighbour = beside_remote(remote, below)
+        found[shown] = UnreadRun(shown.rsplit("/", 1)[-1], source, shown, neighbour, verified=verified)
+    return found
+
+
+def beside_remote(remote: Remote, below: str) -> Neighbour:
+    """Metadata of the runs in the same remote folder, by id."""
+    parent = below.rpartition("/")[0]
+
+    @lru_cache(maxsize=64)
+    def neighbour(run_id: str) -> RunMeta | None:
+        if not below or not SAFE_ID.fullmatch(run_id):
+            return None
+        return _metadata(RemoteSource(remote, f"{parent}/{run_id}/".lstrip("/")))
+
+    return neighbour
+
+
+def _path_finder(path: Path, verified: bool) -> Finder:
     if not path.exists():
         raise NotARun(path, "there is nothing there")
     if path.is_file():
@@ -67,16 +139,18 @@ def _path_finder(path: Path) -> Finder:
             raise NotARun(path, f"the archive cannot be read ({type(no).__name__})") from None
         if files is None:
             raise NotARun(path, "it is a file, and neither a run directory nor an archive of some")
-        return _mapping_finder(files)
-    return lambda: _in_tree(path)
+        return _mapping_finder(files, verified)
+    return lambda: _in_tree(path, verified)
 
 
-def _in_tree(root: Path) -> dict[str, Run]:
+def _in_tree(root: Path, verified: bool) -> dict[str, Run]:
     found: dict[str, Run] = {}
+    neighbours: dict[Path, Neighbour] = {}
     for folder in sorted(_run_folders(root, 0)):
         relative = PurePosixPath(*folder.relative_to(root).parts).as_posix()
         shown = folder.resolve().name if relative == "." else relative
-        found[shown] = Run(folder.resolve().name, FolderSource(folder), shown, _beside(folder.parent))
+        neighbour = neighbours.setdefault(folder.parent, beside(folder.parent))
+        found[shown] = UnreadRun(shown.rsplit("/", 1)[-1], FolderSource(folder), shown, neighbour, verified=verified)
     return found
 
 
@@ -96,7 +170,7 @@ def _run_folders(folder: Path, depth: int) -> list[Path]:
     return [run for child in below for run in _run_folders(child, depth + 1)]
 
 
-def _beside(parent: Path) -> Neighbour:
+def beside(parent: Path) -> Neighbour:
     """Metadata of the runs in the same folder, by id (leviath-run-directory 5.9)."""
 
     @lru_cache(maxsize=4096)
@@ -114,21 +188,21 @@ def _metadata(source: Source) -> RunMeta | None:
         return None
 
 
-def _mapping_finder(files: Mapping[str, bytes]) -> Finder:
+def _mapping_finder(files: Mapping[str, bytes], verified: bool) -> Finder:
     for name in files:
         if name.startswith("/") or ".." in name.split("/"):
             raise UnsafeName(None, "a name among the bytes leads outside")
-    return lambda: _in_mapping(files)
+    return lambda: _in_mapping(files, verified)
 
 
-def _in_mapping(files: Mapping[str, bytes]) -> dict[str, Run]:
+def _in_mapping(files: Mapping[str, bytes], verified: bool) -> dict[str, Run]:
     """Runs of named bytes. Of other runs nothing is asked: questions about them stay unanswered."""
     places = {name.rsplit("/", 1)[0] if "/" in name else "" for name in files if name.rsplit("/", 1)[-1] in MARKS}
     found: dict[str, Run] = {}
     for place in sorted(places):
         source = MappingSource(files, place or "bytes", place + "/" if place else "")
         run_id = place.rsplit("/", 1)[-1] or _own_id(source)
-        found[place or run_id] = Run(run_id, source, place or run_id)
+        found[place or run_id] = Run(run_id, source, place or run_id, verified=verified)
     return found
 
 

@@ -1,20 +1,22 @@
 """A run: what a notebook holds in its hand. Its files joined with what they tell, nothing read before it is asked for."""
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, overload
+from pathlib import Path
+from typing import TypeVar, overload
 
 from recovery_kit.display import Drawn, Masker, secrets_of_url
 from recovery_kit.errors import UnknownMoment
 from recovery_kit.formats import rundir
-from recovery_kit.formats.journal import Journal
+from recovery_kit.formats.journal import Doubtful, Journal, Reading
 from recovery_kit.formats.rundir import RunFiles, Source
 from recovery_kit.history.calls import Call
 from recovery_kit.history.events import Event
 from recovery_kit.history.findings import findings
-from recovery_kit.history.fold import Fold, Point, fold, settled
+from recovery_kit.history.fold import Fold, Pending, Point, fold
+from recovery_kit.history.places import n_points as points_of
 from recovery_kit.history.prompts import Prompt
 from recovery_kit.history.story import Neighbour, Story
 from recovery_kit.history.verdict import Verdict, verdict
@@ -26,6 +28,9 @@ from recovery_kit.records.window import EMPTY_WINDOW
 from .moment import State, of_fold
 from .search import Hit, search
 from .signs import written_by
+from .sources import FolderSource
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,37 +66,92 @@ class Run(Drawn):
     """One run of an agent system. Values are raw; every surface masks and escapes them.
 
     `source` is the path relative to what was opened. Reading never changes a byte.
+
+    Depth: a run is *verified* unless it was opened otherwise. One that is only *seen* takes frames for what their first
+    bytes name, which is several times faster: its points, states, records, effects and tables come from `told`, the
+    story at that depth. `story`, the verdict, findings and every plan are verified in any case, and once they have been
+    asked for, or a frame that was only seen does not read, everything is.
     """
 
     runtime = "leviath"
 
-    def __init__(self, run_id: str, source: Source, relative: str = "", neighbour: Neighbour | None = None) -> None:
+    def __init__(
+        self,
+        run_id: str,
+        source: Source,
+        relative: str = "",
+        neighbour: Neighbour | None = None,
+        *,
+        verified: bool = True,
+    ) -> None:
         self.id = run_id
         self.source = relative or run_id
         self.generation = 0
         """Rises when the journal shrank or was replaced."""
         self._source = source
         self._neighbour = neighbour
-        self._load(None)
+        self._verified = verified
+        self._load(RunFiles(source), None)
 
-    def _load(self, before: Journal | None) -> None:
-        self.files = RunFiles(self._source)
-        fact = self.files.facts.get(rundir.JOURNAL)
+    def _load(self, files: RunFiles, before: Journal | None) -> None:
+        self.files = files
+        fact = files.facts.get(rundir.JOURNAL)
         if fact is not None and fact.is_link:
             self.journal = Journal(None, refused="link_outside")
         else:
-            data = self.files.raw(rundir.JOURNAL)
+            data = files.raw(rundir.JOURNAL)
             self.journal = before.grown(data) if before is not None and data is not None else Journal(data)
-        self.story = Story(self.id, self.files, self.journal, self._neighbour)
-        for name in ("_masker", "evidence", "verdict", "findings", "_points_of", "written_by"):
+        for name in ("story", "_seen", "_masker", "evidence", "verdict", "findings", "written_by"):
             self.__dict__.pop(name, None)
+
+    # At which depth.
+
+    @property
+    def verified(self) -> bool:
+        """Whether every frame was or will be judged before anything is told."""
+        return self._verified
+
+    @cached_property
+    def story(self) -> Story:
+        """What the files tell, verified."""
+        return Story(self.id, self.files, self.journal, self._neighbour)
+
+    @cached_property
+    def _seen(self) -> Story:
+        return Story(self.id, self.files, self.journal, self._neighbour, verified=False)
+
+    @property
+    def told(self) -> Story:
+        """What the files tell, at the run's own depth; the verified story where it has been asked for already."""
+        return self.story if self._verified else self.seen
+
+    @property
+    def seen(self) -> Story:
+        """What the files tell at a glance, whatever the run's depth: seen, or verified where that is there already."""
+        return self.story if self.journal.is_judged else self._seen
+
+    def ask(self, question: Callable[[Story], T], *, seen: bool = False) -> T:
+        """The answer of `told` (or with `seen` of `seen`), or of the verified story if a frame does not read.
+
+        A question has to look at all it needs before it returns: no iterator.
+        """
+        try:
+            return question(self.seen if seen else self.told)
+        except Doubtful:
+            self._verified = True
+            return question(self.story)
 
     # What it is.
 
     @property
+    def folder(self) -> Path | None:
+        """The run directory itself; None for a run out of an archive, of bytes or of a URL."""
+        return self._source.path if isinstance(self._source, FolderSource) else None
+
+    @property
     def meta(self) -> RunMeta | None:
         """`meta.json`, or the journal's metadata where that cannot be read."""
-        return self.story.best_meta
+        return self.ask(lambda story: story.best_meta)
 
     @cached_property
     def written_by(self) -> str | None:
@@ -102,8 +162,8 @@ class Run(Drawn):
 
     @property
     def records(self) -> Sequence[Event]:
-        """Every record, in file order; those behind a tear last and marked (verified)."""
-        return self.story.events
+        """Every record, in file order; of a verified run those behind a tear last and marked."""
+        return self.told.events
 
     def record(self, offset: int) -> Record:
         """The record whose frame begins at a byte offset. Raises UnknownMoment where no readable one does."""
@@ -117,7 +177,7 @@ class Run(Drawn):
     @property
     def points(self) -> Sequence[Point]:
         """The points of the journal as the engine streams them; empty without a readable one."""
-        return self.story.points
+        return self.ask(lambda story: story.points)
 
     @overload
     def at(self) -> State: ...
@@ -137,17 +197,16 @@ class Run(Drawn):
 
     def at_record(self, number: int) -> State:
         """The state after the first `number` readable records. Raises UnknownMoment."""
-        reading = self.story.reading()
-        state = fold(reading, number) if 0 < number <= len(reading) else None
+        reading, state = self.ask(lambda story: _fold_of(story, number))
         if state is None:
             raise UnknownMoment(self.id, f"nothing folds after {number} of {len(reading)} records")
         offset = reading.offset(reading.frames[number - 1])
         return of_fold(self.story, state, lambda: None, offset=offset, masker=self.masker)
 
     def _end(self) -> State:
-        state = self.story.fold()
+        state = self.ask(lambda story: story.fold())
         if state is not None:
-            reading = self.story.reading()
+            reading = self.told.reading()
             return of_fold(
                 self.story, state, self._revision_now, offset=reading.offset(reading.frames[-1]), masker=self.masker
             )
@@ -159,22 +218,18 @@ class Run(Drawn):
         )  # fmt: skip
 
     def _revision_now(self) -> str | None:
-        state, points = self.story.fold(), self.points
-        if state is None or not points or points[-1].window is not state.window:
-            return self.story.named_points[-1].revision if points and state and _same(points[-1], state) else None
-        return self.story.named_points[-1].revision
+        return self.ask(_revision_at_the_end)
 
     def _at_point(self, point: Point) -> State:
-        story = self.story
-
-        def pending() -> Any:
-            state = fold(story.reading(), point.place + 1)
-            return settled(state).pending if state else None
+        def pending() -> Pending | None:
+            _, state = self.ask(lambda story: _fold_of(story, point.place + 1))
+            return state.pending if state else None
 
         return State(
             self.id, meta=point.skim_meta(), window=point.window.window, pending=pending,
-            revision=lambda: story.named_points[point.index].revision, full_meta=point.read_meta, point=point.index,
-            offset=point.offset, at=point.at, masker=self.masker, story=story,
+            revision=lambda: self.ask(lambda story: story.named_points[point.index].revision),
+            full_meta=point.read_meta, point=point.index, offset=point.offset, at=point.at, masker=self.masker,
+            story=self.story,
         )  # fmt: skip
 
     # What happened.
@@ -182,12 +237,12 @@ class Run(Drawn):
     @property
     def effects(self) -> tuple[Call, ...]:
         """The ledger of tool calls, each with its certainty and what proves it."""
-        return self.story.calls
+        return self.ask(lambda story: story.calls)
 
     @property
     def prompts(self) -> tuple[Prompt, ...]:
         """Questions to people: settled, lost, open."""
-        return self.story.prompts
+        return self.ask(lambda story: story.prompts)
 
     @cached_property
     def findings(self) -> tuple[Finding, ...]:
@@ -227,8 +282,7 @@ class Run(Drawn):
     @cached_property
     def _masker(self) -> Masker:
         secrets: list[str] = []
-        state = self.story.fold()
-        for meta in (self.files.meta, state.read_meta() if state else None):
+        for meta in (self.files.meta, self.ask(_journal_meta)):
             if meta is not None:
                 secrets += [meta.callback_secret or "", *secrets_of_url(meta.callback_url or "")]
         return Masker(tuple(dict.fromkeys(secret for secret in secrets if secret)))
@@ -238,25 +292,42 @@ class Run(Drawn):
     def refresh(self) -> Grown:
         """Read what was appended since. Indexes of points stay; if the journal shrank or was replaced, `generation`
         rises and older states stay valid."""
-        before, records, points = self.journal, len(self.journal.framing), len(self.points)
-        data = RunFiles(self._source).raw(rundir.JOURNAL)
-        same = data is not None and not before.missing and _continues(before, data)
-        self._load(before if same else None)
-        if not same and not (before.missing and data is None):
-            self.generation += not before.missing
-            return Grown(len(self.points), len(self.journal.framing), not before.missing)
-        return Grown(len(self.points) - points, len(self.journal.framing) - records, False)
+        before, points = self.journal, self.ask(_n_points)
+        files = RunFiles(self._source)
+        fact = files.facts.get(rundir.JOURNAL)
+        if fact is not None and fact.modified is not None and fact == self.files.facts.get(rundir.JOURNAL):
+            files.keep(rundir.JOURNAL, self.files.raw(rundir.JOURNAL))  # not touched since
+        data = files.raw(rundir.JOURNAL)
+        same = data is not None and not before.missing and before.continues_as(data)
+        self._load(files, before if same else None)
+        replaced = not same and not before.missing
+        self.generation += replaced
+        known = 0 if replaced else len(before.framing)
+        found = self.ask(_n_points)
+        return Grown(found if replaced else found - points, len(self.journal.framing) - known, replaced)
 
     def __repr__(self) -> str:
         meta = self.meta
         return f"<Run {self.id}: {meta.status if meta else 'unreadable'}>"
 
 
-def _same(point: Point, state: Fold) -> bool:
-    return point.window == state.window
+def _n_points(story: Story) -> int:
+    return points_of(story.reading())
 
 
-def _continues(before: Journal, data: bytes | memoryview) -> bool:
-    """Whether a file is the one that was read, with nothing or more behind it."""
-    old = before.data
-    return len(data) >= len(old) and bytes(data[: len(old)]) == bytes(old)
+def _fold_of(story: Story, number: int) -> tuple[Reading, Fold | None]:
+    """The state after so many readable records."""
+    reading = story.reading()
+    return reading, fold(reading, number) if 0 < number <= len(reading) else None
+
+
+def _journal_meta(story: Story) -> RunMeta | None:
+    state = story.fold()
+    return state.read_meta() if state else None
+
+
+def _revision_at_the_end(story: Story) -> str | None:
+    """The revision of the newest point, if its window is the one now."""
+    state, points = story.fold(), story.points
+    same = state is not None and bool(points) and points[-1].window == state.window
+    return story.named_points[-1].revision if same else None

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from recovery_kit.history.story import Story
 from recovery_kit.history.waits import is_terminal, wait_of
 
 from .run import Run
@@ -16,7 +17,7 @@ from .run import Run
 
 @dataclass(frozen=True, slots=True)
 class RunRow:
-    """One run in a list (verified). Texts are raw."""
+    """One run in a list (seen, unless the run has been read verified). Texts are raw."""
 
     run: Run
     id: str
@@ -41,7 +42,10 @@ class RunRow:
 
 def run_row(run: Run) -> RunRow:
     """The row of one run."""
-    story = run.story
+    return run.ask(lambda story: _row(run, story), seen=True)
+
+
+def _row(run: Run, story: Story) -> RunRow:
     meta, wait = story.best_meta, wait_of(story.meta, story.files.fan_out)
     spent, exact = story.cost.total_usd, story.cost.exact
     if not story.trips.bills:  # older engines write no bills; nothing in the journal says that it was free

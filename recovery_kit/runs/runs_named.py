@@ -13,6 +13,7 @@ from recovery_kit.history.findings import SAFE_ID
 
 from .collection import Runs
 from .opening import MARKS, open_run, open_runs
+from .remote import is_url
 from .run import Run
 
 
@@ -27,24 +28,31 @@ def runs_root(environment: Mapping[str, str] | None = None) -> Path:
 
 
 def run_named(text: str, root: Path | None = None) -> Run:
-    """The run at a path, else the one with that id, or with the one id that begins so, below `root`.
+    """The run at a path or URL, else the one with that id, or with the one id that begins so, below `root`.
 
     `root`: by default `runs_root()`. Raises NotARun, UnknownMoment, and UnsafeName for what is neither a path that is
     there nor a name.
     """
-    if os.path.lexists(text):
+    if is_url(text) or os.path.lexists(text):
         return open_run(text)
     return _below(_name(text), root or runs_root())
 
 
 def runs_named(text: str | None = None, root: Path | None = None) -> Runs:
-    """All runs at a path, or the one of that id below `root`; without a text all there. Raises as `run_named`."""
+    """All runs at a path or URL, or the one of that id below `root`; without a text all there. Raises as `run_named`."""
     if text is None:
         return open_runs(root or runs_root())
-    if os.path.lexists(text):
+    if is_url(text) or os.path.lexists(text):
         return open_runs(text)
     run = _below(_name(text), root or runs_root())
     return Runs(lambda: {run.source: run}, label=text)
+
+
+def place_named(text: str | None = None, root: Path | None = None) -> str:
+    """The folder, archive or URL that was meant, for what is kept of many runs. Raises UnsafeName for an id."""
+    if text is not None and not is_url(text) and not os.path.lexists(text):
+        raise UnsafeName(text, "there is nothing there; an index is of a folder, an archive or a URL")
+    return text or str(root or runs_root())
 
 
 def _name(text: str) -> str:

@@ -9,11 +9,6 @@ from typing import Any
 from recovery_kit.looms import END, Stage, Step, Workflow, agent, code, to_stage, to_step
 
 I1, I2, I3 = (f"{d * 8}-{d * 4}-4{d * 3}-8{d * 3}-{d * 12}" for d in "123")
-I1, I2, I3 = (
-    "11111111-1111-4111-8111-111111111111",
-    "22222222-2222-4222-8222-222222222222",
-    "33333333-3333-4333-8333-333333333333",
-)
 IDENTITY = "3f" * 32
 A, B, C, D, M = (f"RUN-20270115T090000000Z-{letter * 21}" for letter in "ABCDM")
 RUNTIME = ".intloom/runtime"
@@ -101,19 +96,18 @@ def _rows() -> list[dict[str, Any]]:
 
 def whole(rows: list[dict[str, Any]], run: dict[str, Any]) -> list[dict[str, Any]]:
     """Rows as whole checkpoints."""
-    return [
-        copy.deepcopy(
-            {
-                "version": 3,
-                "seq": n,
-                "savedAt": f"2027-01-15T09:00:{n:02d}.000Z",
-                "workflowIdentity": IDENTITY,
-                "run": run,
-                **row,
-            }
-        )
-        for n, row in enumerate(rows, start=1)
-    ]
+    return [_in_order(row, n, run) for n, row in enumerate(rows, start=1)]
+
+
+_ORDER = ("version", "seq", "savedAt", "instanceId", "workflowIdentity", "boundary", "run", "cursor", "stage", "call",
+          "action", "answer", "result", "commits", "outcome")  # fmt: skip
+
+
+def _in_order(row: dict[str, Any], n: int, run: dict[str, Any]) -> dict[str, Any]:
+    """One checkpoint with its members as the document orders them."""
+    saved_at = f"2027-01-15T09:00:{n:02d}.000Z"
+    members = row | {"version": 3, "seq": n, "savedAt": saved_at, "workflowIdentity": IDENTITY, "run": run}
+    return copy.deepcopy({name: members[name] for name in _ORDER if name in members})
 
 
 def history_a(until: int = 17) -> list[dict[str, Any]]:
@@ -184,10 +178,6 @@ def snapshot(folder: Path) -> dict[str, bytes]:
     }
 
 
-class Approval:
-    """Schema of the Stage `publish`: texts that mean yes and no become truth values."""
-
-
 def _approved(given: Any) -> bool:
     return {"yes": True, "no": False}.get(given, given)
 
@@ -202,7 +192,6 @@ def workflow(
     identity: str = IDENTITY,
     recover: bool = True,
     schema: Any = "default",
-    confirm_asks: bool = True,
 ) -> Workflow:
     """`release_notes`: `collect` (Code without recover), `write` (Agent), `confirm` (Code with recover)."""
     from typing import Annotated

@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from looms.release_notes import (
+    I1,
+    IDENTITY,
+    RUNTIME,
     A,
     B,
     C,
     D,
-    I1,
-    IDENTITY,
     M,
-    RUNTIME,
     as_bytes,
     head,
     history_a,
@@ -113,6 +113,12 @@ def test_odd_versions(version: str | None, problem: str) -> None:
     assert problems(plan_project({f"{RUNTIME}/{key(D)}/00000001.json": text.encode()})) == [problem]
 
 
+def test_the_right_version_passes() -> None:
+    """The file of the test above, with the version that is supported."""
+    files = {f"{RUNTIME}/{key(D)}/00000001.json": as_bytes(whole([history_a(1)[0]], head(D))[0])}
+    assert plan_project(files).start == "ok"
+
+
 def test_version_wins_over_schema() -> None:
     """Scenario 15: a file of another version is looked at no further."""
     assert problems(plan_project({f"{RUNTIME}/{key(D)}/00000001.json": b'{"version":1}'})) == ["version"]
@@ -201,7 +207,9 @@ def test_odd_but_sound_text() -> None:
     for row in history[8:]:
         row["stage"] = {"input": deep, "value": deep}
     files = named(history)
-    files |= {name: json.dumps(json.loads(data), indent=1).encode() for name, data in files.items() if name.endswith(".json")}
+    files |= {
+        name: json.dumps(json.loads(data), indent=1).encode() for name, data in files.items() if name.endswith(".json")
+    }
     assert plan_project(files).start == "ok"
 
 
