@@ -2,6 +2,7 @@
 
 import re
 import time
+from collections import Counter
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -9,10 +10,10 @@ from typing import Any
 
 import click
 
-from recovery_kit.display import Cell, duration_text, time_text
+from recovery_kit.display import SHAPES_ONLY, Cell, Masker, duration_text, time_text
 from recovery_kit.display.shortening import NOTHING
+from recovery_kit.fleet.rows import run_rows
 from recovery_kit.recovery.check import masked
-from recovery_kit.runs.collection import Runs
 from recovery_kit.runs.run_rows import (
     NUMBER_FIELDS,
     SORT_KEYS,
@@ -23,9 +24,10 @@ from recovery_kit.runs.run_rows import (
     condition,
     run_row,
 )
-from recovery_kit.runs.runs_named import runs_named
+from recovery_kit.runs.runs_named import place_named, runs_named
 
 from .choosing import json_option, root_option
+from .indexed import index_option, looked_up, say_unreadable
 from .printing import Page, on_terminal, print_json_rows, progress
 from .unread import say_unread
 
@@ -81,32 +83,43 @@ def moment_of(text: str) -> float:
     show_default=True,
     help="Order; times and numbers: largest first.",
 )
+@index_option
 @root_option
 @json_option
 def ls_command(
-    folder: str | None, where: list[Condition], since: float | None, sort: str, root: Path | None, as_json: bool
+    folder: str | None, where: list[Condition], since: float | None, sort: str, indexed: bool, root: Path | None,
+    as_json: bool,
 ) -> int:  # fmt: skip
     """A line a run: status, what it waits on, since when, unknown effects, cost.
 
     FOLDER is a folder of runs or any tree that holds some (default: --root). A cost is – where a bill has no figure,
     and has a ~ in front where it is not exact.
     """
-    runs = runs_named(folder, root)
-    rows = chosen((run_row(run) for run in progress(list(runs.values()), "reading")), where, since, sort)
+    if indexed:
+        with looked_up(place_named(folder, root)) as runs:
+            rows = chosen(run_rows(runs), where, since, sort)
+            _show(rows, as_json, lambda row: SHAPES_ONLY)  # the index holds masked text only
+            return 2 if say_unreadable(runs) else 0
+    opened = runs_named(folder, root)
+    rows = chosen((run_row(run) for run in progress(list(opened.values()), "reading")), where, since, sort)
+    _show(rows, as_json, lambda row: row.run.masker)
+    return 2 if say_unread(*opened.values()) else 0
+
+
+def _show(rows: list[RunRow], as_json: bool, masker_of: Callable[[RunRow], Masker]) -> None:
     if as_json:
-        print_json_rows(masked(_json(row), row.run.masker) for row in rows)
+        print_json_rows(masked(_json(row), masker_of(row)) for row in rows)
     else:
-        _print(rows, runs)
-    return 2 if say_unread(*runs.values()) else 0
+        _print(rows, masker_of)
 
 
-def _print(rows: list[RunRow], runs: Runs) -> None:
+def _print(rows: list[RunRow], masker_of: Callable[[RunRow], Masker]) -> None:
     page = Page()
     now = time.time() if on_terminal() else None  # a pipe gets what the files say, and no clock
-    names = {run: name for name, run in runs.items()}
+    ids = Counter(row.id for row in rows)
     lines: list[list[Cell | str | int | float | None]] = []
     for row in rows:
-        name = row.run.masker(names.get(row.run, row.id))  # the page knows no run's own secrets
+        name = masker_of(row)(row.id if ids[row.id] == 1 else row.source)  # the page knows no run's own secrets
         lines.append([name, _status(row), _waits(row), _still(row, now), _unknown(row), _cost(row)])
     page.table(("id", "status", "waits on", "has not moved since", "unknown", "cost USD"), lines)
 

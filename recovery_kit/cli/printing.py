@@ -8,7 +8,8 @@ import os
 import shutil
 import sys
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from typing import Any, TypeVar
 
@@ -96,15 +97,27 @@ def progress(things: Sequence[T], label: str, prints: bool = False) -> Iterator[
 
     `prints`: each thing prints its own lines, so that on one terminal with them a bar would be in the way.
     """
+    with bar(label, prints) as drawn:
+        for done, thing in enumerate(things):
+            drawn(done, len(things))
+            yield thing
+
+
+@contextmanager
+def bar(label: str, prints: bool = False) -> Iterator[Callable[[int, int], None]]:
+    """A bar to be called with what is done and what there is in all; drawn and wiped as `progress` does."""
     began, drawn = time.monotonic(), False
     looked_at = sys.stderr.isatty() and not (prints and on_terminal())
+
+    def draw(done: int, all_of_it: int) -> None:
+        nonlocal drawn
+        if looked_at and all_of_it and time.monotonic() - began > BAR_AFTER:
+            drawn = True
+            filled = "#" * (_BAR * done // all_of_it)
+            click.echo(f"\r{label} [{filled:<{_BAR}}] {done} of {all_of_it}", err=True, nl=False)
+
     try:
-        for done, thing in enumerate(things):
-            if looked_at and time.monotonic() - began > BAR_AFTER:
-                drawn = True
-                filled = "#" * (_BAR * done // len(things))
-                click.echo(f"\r{label} [{filled:<{_BAR}}] {done} of {len(things)}", err=True, nl=False)
-            yield thing
+        yield draw
     finally:
         if drawn:
             click.echo("\r" + " " * 79 + "\r", err=True, nl=False)

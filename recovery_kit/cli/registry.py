@@ -32,6 +32,9 @@ COMMANDS: dict[str, Command] = {
     "report": Command("report", "An executed notebook and one offline HTML file."),
     "tail": Command("tail", "The last records of a run, and those that come."),
     "search": Command("search", "Where a text stands, in one run or many."),
+    "stats": Command("stats", "Many runs by agent, model, stage or outcome; what stands still, what failed alike."),
+    "watch": Command("watch", "What happens to the runs of a folder, as it happens."),
+    "loom": Command("loom", "IntLoom projects: plan a start, look at Runs, serve, branch, and clean up after a dead service."),
     "lab": Command("lab", "Open JupyterLab on the tour."),
 }
 """In the order of `--help`."""

@@ -7,7 +7,7 @@ import click
 from recovery_kit.display import Masker
 from recovery_kit.errors import CannotMirror, NotARun, UnknownMoment
 from recovery_kit.mirrors.mirror import Mirror
-from recovery_kit.mirrors.resume import Budget, Resumed, answer_effects, resume_mirror
+from recovery_kit.mirrors.resume import Budget, Resumed, resume_mirror, unanswered
 from recovery_kit.recovery.check import masked
 from recovery_kit.runs.opening import open_run
 from recovery_kit.runs.run import Run
@@ -53,19 +53,13 @@ def resume_command(
         raise CannotMirror(mirror, "a mirror in an archive cannot go on")
     held = Mirror(folder)
     answers = dict(_answer(text) for text in effects)
-    open_calls = [call for call in held.open_calls if call not in answers]
-    try:
-        answer_effects(held, answers, author)
-    except CannotMirror as no:
-        if not open_calls or set(answers) - set(held.open_calls):
-            raise
-        _unanswered(no, held.masker)
+    left = unanswered(held, answers)
+    if left:
+        Page(held.masker).say(f"nobody said yet whether it happened: {', '.join(left)}", "attention")
         return 1
-    recording = _source(held, source, root)
+    recording, budget = _source(held, source, root), Budget(max_tokens, max_usd, max_turns)
     with AgentWorld(provider_named(provider_word, recording), tools_named(tools_word, recording)) as world:
-        done = resume_mirror(
-            held, world, source=recording, budget=Budget(max_tokens, max_usd, max_turns), author=author
-        )
+        done = resume_mirror(held, world, answers=answers, source=recording, budget=budget, author=author)
     if as_json:
         print_json(masked(_as_json(done), held.masker))
     else:
@@ -95,11 +89,6 @@ def _source(mirror: Mirror, named: str | None, root: Path | None) -> Run | None:
         except (NotARun, UnknownMoment):
             continue
     return None
-
-
-def _unanswered(no: CannotMirror, masker: Masker) -> None:
-    page = Page(masker)
-    page.say(no.sentence, "attention")
 
 
 def _print(done: Resumed, masker: Masker) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 from .refusals import Refused
 
 PROTOCOL = "2026-10-08"
+_KIT = __name__.partition(".")[0]
 SKIPPED = frozenset({"node_modules", ".git", ".intloom", "__pycache__"})
 
 
@@ -33,13 +34,13 @@ def sources_identity(parts: Iterable[Any], name: str, version: str) -> str:
     return digest.hexdigest()
 
 
-def _labelled(name: str, version: str) -> Any:
+def _labelled(name: str, version: str) -> "hashlib._Hash":
     digest = hashlib.sha256()
     digest.update(_compact([name, version, PROTOCOL]))
     return digest
 
 
-def _add_folder(digest: Any, folder: Path, prefix: str) -> None:
+def _add_folder(digest: "hashlib._Hash", folder: Path, prefix: str) -> None:
     with os.scandir(folder) as rows:
         entries = sorted(rows, key=lambda row: os.fsencode(row.name))
     for entry in entries:
@@ -53,7 +54,7 @@ def _add_folder(digest: Any, folder: Path, prefix: str) -> None:
             _add_file(digest, prefix + entry.name, Path(entry.path).read_bytes())
 
 
-def _add_file(digest: Any, name: str, data: bytes) -> None:
+def _add_file(digest: "hashlib._Hash", name: str, data: bytes) -> None:
     digest.update(_compact([name, len(data)]))
     digest.update(data)
 
@@ -63,6 +64,8 @@ def _compact(value: Any) -> bytes:
 
 
 def _source_of(part: Any) -> Path | None:
+    if getattr(part, "__module__", "").startswith(f"{_KIT}."):
+        return None  # a default of the kit's is no part of the Workflow
     try:
         found = inspect.getsourcefile(inspect.unwrap(part))
         return Path(found) if found and Path(found).is_file() else None

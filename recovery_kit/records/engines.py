@@ -63,6 +63,10 @@ class Engine:
     replays_hidden_batches: bool = False
     """Brings a batch with open calls back that the fold has dropped. No engine does this; `kit` does."""
 
+    closes_answered_points: bool = False
+    """A question that its journal has answered is not asked again, though its file is still there. No engine looks; `kit`
+    does (W9)."""
+
     @property
     def knows_all(self) -> bool:
         """Whether it knows every kind and shape that the kit knows."""
@@ -83,6 +87,7 @@ def _table() -> dict[str, Engine]:
     rows["kit"] = replace(
         rules, name="kit", keeps_fan_out=True, extends_torn_tail=False, keeps_later_regions=True,
         presents_without_response=True, reads_behind_tears=True, replays_hidden_batches=True,
+        closes_answered_points=True,
     )  # fmt: skip
     return rows
 

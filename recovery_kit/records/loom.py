@@ -16,9 +16,7 @@ Moment = Annotated[str, Meta(pattern=r"\A[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-
 """`YYYY-MM-DDTHH:MM:SS.mmmZ`; that it is a day of the calendar is looked at where files are read."""
 LooseMoment = Annotated[
     str,
-    Meta(
-        pattern=r"\A[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]+)?)?(Z|[+-][0-9]{2}:[0-9]{2})\Z"
-    ),
+    Meta(pattern=r"\A[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]+)?)?(Z|[+-][0-9]{2}:[0-9]{2})\Z"),
 ]
 
 FORMAT = 3
@@ -45,7 +43,7 @@ CERTAINTY: dict[Boundary, Certainty] = {
 follows is not started (intloom-recovery 4.3)."""
 
 
-class _Value(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="camel"):
+class _Value(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="camel", gc=False):
     """Strict and immutable: an unknown member makes the file invalid."""
 
 

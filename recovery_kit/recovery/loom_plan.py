@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any, Literal
 
+from recovery_kit.formats.bulk import collector_off
 from recovery_kit.formats.loom_set import RecoverySet, RunFolder, read_set
 from recovery_kit.formats.loom_tree import PRIVATE, RUNTIME
 from recovery_kit.history.loom_rules import history_problem
@@ -132,8 +133,11 @@ def plan_project(source: LoomSource, workflows: Workflows | None = None) -> Loom
     Without Workflows all that files can prove is checked, and `workflows_checked` is false. Raises NotARun where there
     is no project; everything that is wrong inside one is a finding.
     """
-    found = read_set(tree_of(source))
-    loaded = None if workflows is None else by_name(workflows)
+    with collector_off():
+        return _planned(read_set(tree_of(source)), None if workflows is None else by_name(workflows))
+
+
+def _planned(found: RecoverySet, loaded: Mapping[str, Workflow] | None) -> LoomPlan:
     looked = [_look(folder, loaded) for folder in found.folders if folder.was_admitted]
     taking_part = [one for one in looked if not one.folder.findings]
     duplicates = _duplicates(taking_part)

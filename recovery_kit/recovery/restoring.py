@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from msgspec.structs import replace
 
+from recovery_kit.formats.skim import skim_meta
 from recovery_kit.history.fold import Fold
 from recovery_kit.history.story import Story
 from recovery_kit.records.blueprint import Blueprint
@@ -46,6 +47,21 @@ def deciding_fold(story: Story, rules: Engine) -> Fold | None:
     return state
 
 
+def answered_since(story: Story) -> bool:
+    """Whether the journal has the answer to the question of `interactions.json`: given after the last step that waits.
+
+    Between the journal and the file's removal a crash leaves an answered question that looks open (W9).
+    """
+    if story.files.open_point is None:
+        return False
+    for event in reversed(story.events):
+        if event.kind == "Progress" and not event.behind_tear and skim_meta(event.record.meta).status == "waiting_input":
+            return False
+        if event.kind == "Interaction" and "-point-" in event.record.request_id:
+            return True
+    return False
+
+
 def restored(story: Story, rules: Engine, blueprint: Blueprint | None, reloads: Reloads) -> Restored | None:
     """The run after a reload; None where `meta.json` does not tell what it is (5.2)."""
     meta = story.meta
@@ -54,7 +70,8 @@ def restored(story: Story, rules: Engine, blueprint: Blueprint | None, reloads: 
     state = deciding_fold(story, rules)
     agent = restore_agent(state, meta, story.files.context, blueprint, rules)
     batch = restore_pending_batch(agent.pending, meta.children, rules)
-    point = restore_interaction_point(story.files.open_point, agent.stage, meta.run_id, rules)
+    asked = None if rules.closes_answered_points and answered_since(story) else story.files.open_point
+    point = restore_interaction_point(asked, agent.stage, meta.run_id, rules)
     ledger = restore_stage_ledger(blueprint, story.files.stages, meta.updated_at, rules)
     fan_out = restore_fan_out(story.files.fan_out, _reloaded(story, reloads), rules)
     window = batch.applied(agent.window, agent.placing, rules).window if batch else agent.window

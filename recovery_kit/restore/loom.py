@@ -10,9 +10,7 @@ from msgspec import UNSET
 
 from recovery_kit.records.loom import BOUNDARIES, CERTAINTY, Boundary, CallKind, Certainty, Checkpoint
 
-Disposition = Literal[
-    "launch", "apply_result", "reopen_prompt", "deliver_answer", "interrupt", "hold", "history"
-]
+Disposition = Literal["launch", "apply_result", "reopen_prompt", "deliver_answer", "interrupt", "hold", "history"]
 DISPOSITIONS: tuple[str, ...] = (
     "launch", "apply_result", "reopen_prompt", "deliver_answer", "interrupt", "hold", "history",
 )  # fmt: skip
@@ -60,7 +58,9 @@ class Rule:
         )
 
 
-def _interrupt(boundary: Boundary, never: str, reason: Reason, *call: CallKind, recoverable: bool | None = None) -> Rule:
+def _interrupt(
+    boundary: Boundary, never: str, reason: Reason, *call: CallKind, recoverable: bool | None = None
+) -> Rule:
     return Rule(
         (boundary,), "interrupt", "none", "nothing", never, "failed", ("terminal",), call, recoverable, reason=reason
     )

@@ -3,16 +3,13 @@
 import hashlib
 import mimetypes
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 
-from recovery_kit.errors import RecoveryKitError
-from recovery_kit.formats.durable import DISK
 from recovery_kit.history.windows import text_of, tokens_of
 from recovery_kit.records.journal import ArtifactsProduced
 from recovery_kit.records.meta import Artifact, FinalOutput
-from recovery_kit.records.window import BlobRef, Entry, Part
+from recovery_kit.records.window import Entry, Part
 
-from .local_tools import inside
+from .part_tools import file_in_workdir, part_named, size_words, stored_part
 from .regions import clear, region_of
 from .running import Running
 
@@ -51,7 +48,7 @@ def submit_output(
     run.put_flags(produced_output=True)
     run.put_visit(submitted=True)
     run.answer_with(kept.encode())
-    told = ", ".join(f"{a.name} ({a.mime_type}, {_size(a.size)})" for a in made)
+    told = ", ".join(f"{a.name} ({a.mime_type}, {size_words(a.size)})" for a in made)
     record = ArtifactsProduced(execution_id=execution, artifacts=made, at=run.now()) if made else None
     return "Recorded as this run's final output." + (f" Artifacts: {told}." if told else ""), record
 
@@ -67,16 +64,15 @@ def _rows(artifacts: object) -> Iterator[tuple[str, str, str]]:
 
 def _artifact(run: Running, row: tuple[str, str, str]) -> tuple[Artifact, bytes] | str:
     path, name, kind = row
-    root = Path(run.agent.meta.workdir)
-    try:
-        data = DISK.read_file(root, "/".join(inside(root, path)))
-    except (RecoveryKitError, OSError):
-        data = None
+    data = file_in_workdir(run, path)
     if data is None:
-        return (
-            f"[error] artifact '{path}' is neither a file in the working directory nor a part this run produced. "
-            "Write the file before naming it, or name a produced part."
-        )
+        stored = part_named(run, path)
+        if stored is None:
+            return (
+                f"[error] artifact '{path}' is neither a file in the working directory nor a part this run produced. "
+                "Write the file before naming it, or name a produced part."
+            )
+        kind, data = stored[0].mime_type, stored[1]
     return Artifact(name, path, kind, len(data), hashlib.sha256(data).hexdigest()), data
 
 
@@ -90,16 +86,9 @@ def _show(run: Running, content: str, files: list[tuple[Artifact, bytes]], execu
     mirrored = content.encode()[: region.max_tokens * 4].decode("utf-8", "ignore")
     run.append(OUTPUT, Entry(mirrored, tokens_of(mirrored)), "tool_result", execution)
     for artifact, data in files:
-        run.keeper.keep_blob(artifact.sha256, data)
-        stand_in = f"[{artifact.mime_type}, {_size(artifact.size)}] {artifact.name}"
-        size = artifact.size
-        body = BlobRef(artifact.sha256, artifact.mime_type, size, tokens=-(-size // 4), stand_in=stand_in)
-        parts = (Part("text/plain", f"artifact '{artifact.path}':"), Part(artifact.mime_type, body, name=artifact.name))
+        part = stored_part(run, artifact.name, artifact.mime_type, data)
+        parts = (Part("text/plain", f"artifact '{artifact.name}':"), part)
         run.append(OUTPUT, Entry(parts, tokens_of(parts)), "produced_part", execution)
-
-
-def _size(size: int) -> str:
-    return f"{size} B" if size < 1024 else f"{size // 1024} KB" if size < 1 << 20 else f"{size >> 20} MB"
 
 
 def answer_text(run: Running) -> str | None:

@@ -10,6 +10,8 @@ RULES: Mapping[str, str] = {
     "context_read": "region* key index:integer",
     "context_delete": "region* key index:integer oldest:integer",
     "context_list": "region",
+    "context_attach": "region* path* key caption type deliver",
+    "context_export": "name* path",
     "todo_add": "region* item*",
     "todo_done": "region* id*:integer",
     "todo_note": "region* id*:integer note*",

@@ -7,9 +7,6 @@ from recovery_kit.errors import CannotRestore, ManifestUnreadable
 from recovery_kit.formats.manifest import parse_manifest
 from recovery_kit.records.blueprint import Blueprint
 
-UNDONE_TOOLS = frozenset({"context_attach", "context_export"})
-"""Tools that change the window in ways this world does not."""
-
 Named = Mapping[str, Blueprint]
 
 
@@ -21,9 +18,6 @@ def undone(blueprint: Blueprint) -> tuple[str, ...]:
     found = list(blueprint.unsupported)
     found += ["security.taint_tracking"] * bool(blueprint.taint_tracking)
     found += [f"stages.{stage.name}.security.taint_tracking" for stage in blueprint.stages if stage.taint_tracking]
-    for stage in blueprint.stages:
-        tools = sorted(UNDONE_TOOLS & set(stage.available_tools))
-        found += [f"stages.{stage.name}.available_tools {tool}" for tool in tools]
     return tuple(dict.fromkeys(found))
 
 

@@ -12,6 +12,7 @@ from recovery_kit.records.window import Entry, Region, Window
 
 from .blocks import kind_of
 from .keyed import add_item, mark_item, release_index, release_key, upsert
+from .part_tools import context_attach, context_export
 from .regions import Written, oldest_off, region_of, rewrite
 from .running import Running
 
@@ -213,5 +214,7 @@ INLINE: Mapping[str, InlineTool] = {
     "todo_done": todo_done,
     "todo_note": todo_note,
     "runtime_info": runtime_info,
+    "context_attach": context_attach,
+    "context_export": context_export,
 }
 """Tools that answer at once, by name."""

@@ -248,8 +248,7 @@ def done(run: Running, place: int, result: Content) -> None:
     """A call has ended: durable when this returns."""
     lane = _lane(run)
     call = lane.batch.calls[place]
-    run.flush()
-    run.keeper.call_done(lane.batch, call, result, run.now())
+    run.call_done(lane.batch, call, result)
     results = (*lane.results[:place], result, *lane.results[place + 1 :])
     waits = {n: who for n, who in lane.waits_for.items() if n != place}
     _put(run, replace(lane, results=results, waits_for=waits))

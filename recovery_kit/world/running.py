@@ -4,7 +4,8 @@ Every change of a window is a record with a cause. Records are gathered and writ
 before anything that has an effect. What a run does is in the modules that are handed a `Running`.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, Protocol
 
@@ -162,8 +163,25 @@ class Running:
     def flush(self) -> None:
         """Write what was gathered; it is durable when this returns."""
         if self._gathered:
-            gathered, self._gathered = self._gathered, []
-            self.keeper.record(*gathered)
+            with self._writing():
+                gathered, self._gathered = self._gathered, []
+                self.keeper.record(*gathered)
+
+    def call_done(self, batch: ToolBatch, call: BatchCall, result: Content) -> None:
+        """A call has ended; durable when this returns, and everything gathered before it."""
+        self.flush()
+        with self._writing():
+            self.keeper.call_done(batch, call, result, self.now())
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        """Whoever is cut short while writing, by a full disk or by somebody's Ctrl-C, no longer knows what is on the
+        disk: only a reload can tell."""
+        try:
+            yield
+        except BaseException as cut:
+            self.stop(str(cut) or f"{type(cut).__name__} while it was written: reload the run")
+            raise
 
     def log(self, line: str) -> None:
         """A line for the stage's log."""
@@ -195,8 +213,9 @@ class Running:
     def snapshot(self) -> None:
         """Write how the run stands."""
         now = self.stand()
-        gathered, self._gathered = self._gathered, []
-        self.keeper.snapshot(now, gathered)
+        with self._writing():
+            gathered, self._gathered = self._gathered, []
+            self.keeper.snapshot(now, gathered)
         self._last = self._moment()
         self._said, self._logged, self._answer = [], [], None
 
@@ -228,6 +247,8 @@ class Running:
     def stop(self, why: str) -> None:
         """This process goes no further with the run. Nothing is written: what is durable stays as it is, and a reload
         brings it back."""
+        if self.stopped:
+            return
         self.stopped = why
         self.put_meta(status="error", error=why)
         self.keeper.close()
