@@ -2,7 +2,7 @@ VENV ?= .venv
 PY := $(VENV)/bin/python
 RUN := sample_runs/02a-killed-mid-batch
 
-.PHONY: demo test check lab samples bench clean
+.PHONY: demo test check lab samples bench soak fidelity clean
 
 $(VENV)/.ready: pyproject.toml constraints.txt
 	python3 -m venv $(VENV)
@@ -30,6 +30,13 @@ samples: $(VENV)/.ready  ## the table of the sample runs
 
 bench: $(VENV)/.ready  ## ratios against a peer in the same run
 	$(PY) -m benchmarks
+
+soak: $(VENV)/.ready  ## a thousand kills each, counted: docs/soak.md
+	$(PY) -m tests.soak --kills 1000
+	$(PY) tests/looms/kill_soak.py 1000
+
+fidelity: $(VENV)/.ready  ## mirrors and written runs held against a stock engine (LEV, or lev on the PATH)
+	$(PY) tests/fidelity
 
 clean:
 	rm -rf $(VENV) postmortem.html

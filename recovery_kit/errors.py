@@ -3,7 +3,8 @@
     RecoveryKitError
     ├── NotARun             nothing there that the kit can open (also a LookupError)
     ├── UnsafeName          an id that is no name, a link, a path outside (also a ValueError)
-    ├── UnknownMoment       no such run, point, record or call in what was opened (also a LookupError)
+    ├── UnknownMoment       no such run, point, record or call in what was opened (also a KeyError)
+    ├── OtherRuntime        what was asked for has no meaning for a run of this agent system (also a TypeError)
     ├── UnknownEngine       an engine version the table does not have (also a ValueError)
     ├── UnknownTemplate     a report's template, or a parameter of one, that is not there (also a ValueError)
     ├── ManifestUnreadable  a manifest that is none
@@ -30,6 +31,9 @@ class RecoveryKitError(Exception):
         place = f" (at byte {offset})" if offset is not None else ""
         super().__init__(f"{where}{sentence}{place}")
 
+    def __str__(self) -> str:
+        return str(self.args[0])
+
 
 class NotARun(RecoveryKitError, LookupError):
     """Nothing there that the kit can open."""
@@ -39,8 +43,12 @@ class UnsafeName(RecoveryKitError, ValueError):
     """An id that is not a plain name, a symbolic link, or a path that leads outside."""
 
 
-class UnknownMoment(RecoveryKitError, LookupError):
+class UnknownMoment(RecoveryKitError, KeyError):
     """No such run, point, record or call in what was opened."""
+
+
+class OtherRuntime(RecoveryKitError, TypeError):
+    """What was asked for has no meaning for a run of this agent system; the sentence says why, or what does it."""
 
 
 class UnknownEngine(RecoveryKitError, ValueError):

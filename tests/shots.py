@@ -27,11 +27,14 @@ table""",
        tool="shell", arguments='{"command": "sh post.sh JE-604 61.00"}'))""",
 ]
 BENCH = [
-    f"""import pathlib, tempfile
+    f"""import os, pathlib, tempfile
 from recovery_kit.widgets import workbench
 from recovery_kit.world.providers import Reply, ScriptedProvider
 place = pathlib.Path(tempfile.mkdtemp())
-bench = workbench({str(SAMPLES)!r}, place / "mirrors", providers={{"script": lambda run: ScriptedProvider([Reply(text="Closed.")])}})
+os.chdir(place)
+os.symlink({str(SAMPLES)!r}, "sample_runs")
+providers = {{"script": lambda run: ScriptedProvider([Reply(text="Closed.")] * 9)}}
+bench = workbench("sample_runs", "mirrors", providers=providers)
 bench"""
 ]
 
@@ -71,7 +74,10 @@ def bench(page: browser.Page) -> None:
     page.kernel("bench.mirrors.at.value = 'end'")
     page.click("button", "Branch here")
     page.find(".rk-family .rk-on", "paused")
-    page.kernel("bench.mirrors.text.value = 'Close the ledger of 26 November, and skip JE-304.'; bench.mirrors.reason.value = 'post it by hand'")
+    page.kernel(
+        "bench.mirrors.text.value = 'Close the ledger of 26 November, and skip JE-304.'\n"
+        "bench.mirrors.reason.value = 'post it by hand'"
+    )
     page.click("button", "Change this entry")
     page.find(".rk-pane pre", "/window/task/0/content")
     page.kernel("for row in bench.mirrors.effects.children: row.children[1].value = 'did-not'")

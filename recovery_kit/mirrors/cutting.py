@@ -346,7 +346,7 @@ def _elsewhere(run: Run, name: PointName) -> Iterator[str]:
     hidden = run.story.hidden_batch
     if hidden is not None:
         names = ", ".join(f"{call.call_id} ({call.name})" for call in hidden.calls)
-        yield f"a batch whose end is unknown is not pending for the engine, and nobody will tell the model of it: {names}"
+        yield f"a batch whose end is unknown is not pending for the engine: nobody tells the model of it: {names}"
 
 
 def _time(reading: Reading, place: int) -> int:

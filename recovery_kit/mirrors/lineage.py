@@ -106,13 +106,12 @@ def _runs(source: Any) -> list[Run]:
             return [source]
         source = source.folder
     if isinstance(source, Runs):
-        return [source[key] for key in source]
+        return list(source.agent_runs)
     if isinstance(source, (str, os.PathLike)):
         path = Path(source)
         if path.is_dir() and any((path / mark).is_file() for mark in (META, JOURNAL)):
             source = path.resolve().parent
-    found = open_runs(source)
-    return [found[key] for key in found]
+    return list(open_runs(source).agent_runs)
 
 
 def _trees(runs: list[Run]) -> tuple[Kin, ...]:

@@ -155,7 +155,7 @@ class Mirror:
             text = json.dumps([dict(operation) for operation in patch], ensure_ascii=False, allow_nan=False)
             text.encode()
         except (TypeError, ValueError):
-            raise CannotMirror(self.path, "the patch holds what JSON cannot: a lone surrogate, or no JSON value") from None
+            raise CannotMirror(self.path, "the patch holds what JSON cannot, such as a lone surrogate") from None
         return self._edited(tuple(json.loads(text)), author, reason)
 
     def note(self, reason: str, author: str = "") -> Edit:

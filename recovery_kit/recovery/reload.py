@@ -14,7 +14,7 @@ from recovery_kit.errors import CannotRestore, PlanOutOfDate, RecoveryKitError, 
 from recovery_kit.formats import rundir
 from recovery_kit.records.blueprint import Blueprint
 from recovery_kit.records.meta import TERMINAL
-from recovery_kit.runs.collection import Runs
+from recovery_kit.runs.collection import Runs, agent_run
 from recovery_kit.runs.opening import open_runs
 from recovery_kit.runs.run import Run
 from recovery_kit.runs.sources import FolderSource
@@ -56,7 +56,7 @@ def reload_persisted_agents(
     for another engine than `kit`; what is wrong with one run is in the answer.
     """
     plan = _plan(plan_or_folder, agents)
-    return restore_runs(world, [row for row in plan.rows if row.outlook.resumes], plan)
+    return restore_rows(world, [row for row in plan.rows if row.outlook.resumes], plan)
 
 
 def reload_run(
@@ -78,13 +78,13 @@ def reload_run(
         raise CannotRestore(row.run.folder, row.why)
     workers = set(_workers(row))
     rows = [*(other for other in plan.resumes if other.run_id in workers), row]
-    done = restore_runs(world, rows, plan)
+    done = restore_rows(world, rows, plan)
     if run_id in done.failed:
         raise done.failed[run_id]
     return run_id
 
 
-def restore_runs(world: AgentWorld, rows: Iterable[PlannedRun], plan: RecoveryPlan) -> Reload:
+def restore_rows(world: AgentWorld, rows: Iterable[PlannedRun], plan: RecoveryPlan) -> Reload:
     """Carry out these rows of a plan, in order, and link the tree again. One that fails touches no other."""
     restored: list[str] = []
     failed: dict[str, RecoveryKitError] = {}
@@ -115,10 +115,10 @@ def _plan_of_one(folder: Path, run_id: str, agents: str | os.PathLike[str] | Non
     runs = open_runs(folder)
     if run_id not in runs:
         raise UnknownMoment(folder, f"there is no run {run_id!r}")
-    run = runs[run_id]
+    run = agent_run(runs[run_id], "its whole project is brought back, by looms.Service and restore_runs")
     waits = run.files.fan_out
     names = [run_id, *(worker for _, worker in (waits.active if waits else ()) if worker in runs)]
-    some = {runs[name].source: runs[name] for name in names}
+    some = {one.source: one for one in (runs[name] for name in names)}
     return _plan(plan_recovery(Runs(lambda: some, label=str(folder)), "kit", agents), None)
 
 

@@ -6,7 +6,7 @@ open questions are values in `prompts`. A run that fails touches nobody else. Ru
 
 import hashlib
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Self
@@ -16,6 +16,7 @@ from recovery_kit.formats import rundir
 from recovery_kit.formats.durable import DISK, Durable, safe_parts
 from recovery_kit.records.blueprint import Blueprint
 from recovery_kit.records.engines import ENGINES, Engine
+from recovery_kit.records.journal import BatchCall
 from recovery_kit.records.meta import OutputSpec
 from recovery_kit.runs.manifests import agents_in
 
@@ -50,8 +51,9 @@ class AgentWorld:
     `folder` is where the runs it starts are kept (a runs root); without one they are kept in memory. `agents` are
     manifests that runs may start as sub-agents: a folder of them, or a mapping by name. `permissions` is the
     installation's word by tool, `allow` where it says nothing: a manifest can only tighten it. `clock` gives Unix
-    seconds. `sleep` waits between tries of a provider that asks for it. A world is closed when it is done with, which
-    lets go of its run directories.
+    seconds. `sleep` waits between tries of a provider that asks for it. `call_order` gives the places of a batch's
+    calls in the order in which they are made, where that is not the reply's. A world is closed when it is done
+    with, which lets go of its run directories.
     """
 
     def __init__(
@@ -64,6 +66,7 @@ class AgentWorld:
         clock: Callable[[], int] | None = None,
         permissions: Mapping[str, str] | None = None,
         sleep: Callable[[float], None] = time.sleep,
+        call_order: Callable[[Sequence[BatchCall]], Sequence[int]] | None = None,
         disk: Durable = DISK,
         ids: Ids | None = None,
     ) -> None:
@@ -72,6 +75,7 @@ class AgentWorld:
         self.folder = None if folder is None else Path(folder)
         self.rules: Engine = ENGINES["kit"]
         self.permissions: Mapping[str, str] = dict(permissions or {})
+        self.call_order = call_order
         self.disk = disk
         self.ids = ids or Ids()
         self.owner = Owner.here(None if self.folder is None else self.folder.absolute().parent)

@@ -192,7 +192,7 @@ _ANSWERS: Mapping[str, Callable[[Answer, Prompt], str]] = {
 
 def _run_permitted(run: Running) -> bool:
     moved = False
-    for place, call in _lane(run).open_calls():
+    for place, call in _in_order(run):
         lane = _lane(run)
         if place in lane.waits_for:
             told = waited_for(run, lane.waits_for[place])
@@ -213,6 +213,15 @@ def _run_permitted(run: Running) -> bool:
         if not _called(run, place, call):
             return True
     return moved
+
+
+def _in_order(run: Running) -> list[tuple[int, BatchCall]]:
+    """Open calls as they run: in call order, unless the world was told otherwise."""
+    lane, order = _lane(run), run.host.call_order
+    if order is None:
+        return lane.open_calls()
+    places = {place: n for n, place in enumerate(order(lane.batch.calls))}
+    return sorted(lane.open_calls(), key=lambda pair: places.get(pair[0], len(places)))
 
 
 def _called(run: Running, place: int, call: BatchCall) -> bool:
@@ -258,9 +267,12 @@ def done(run: Running, place: int, result: Content) -> None:
 
 
 def _apply(run: Running) -> None:
+    """The batch is told, and a step says so before anything of the next turn is written: a later batch, itself cut off
+    from its step by a crash, would make a fold forget results that no window shows yet."""
     lane = _lane(run)
     run.put(doing=READY)
     put_turn(run, lane)
+    run.snapshot()
 
 
 def put_turn(run: Running, lane: Lane) -> None:

@@ -4,7 +4,7 @@ Every change of a window is a record with a cause. Records are gathered and writ
 before anything that has an effect. What a run does is in the modules that are handed a `Running`.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, Protocol
@@ -63,6 +63,7 @@ class Host(Protocol):
     rules: Engine
     ids: Ids
     permissions: Mapping[str, str]
+    call_order: Callable[[Sequence[BatchCall]], Sequence[int]] | None
 
     def now(self) -> int: ...
     def wait(self, seconds: float) -> None: ...

@@ -7,7 +7,7 @@ from looms.release_notes import RUNTIME, A, B, ask, history_a, history_b, histor
 
 from recovery_kit.recovery.loom_plan import plan_project
 from recovery_kit.recovery.loom_words import loom_restart_sentences
-from recovery_kit.runs.loom_rows import loom_row
+from recovery_kit.runs.run_rows import run_row
 from recovery_kit.runs.loom_run import open_loom_runs
 
 
@@ -53,6 +53,6 @@ def test_blocked() -> None:
 def test_listing(history: Any, expected: Any) -> None:
     """A row says how it stands, what it waits on, who is needed, and what is unknown."""
     (run,) = open_loom_runs(named(history)).values()
-    row = loom_row(run)
+    row = run_row(run)
     assert (row.status, row.terminal, row.waits, row.needs_person, row.unknown) == expected
     assert row.agent == "release_notes" and row.cost is None

@@ -266,8 +266,9 @@ def test_a_journal_that_a_living_process_owns(copied: Callable[[str], Path], wor
     folder = next(runs.iterdir())
     hold = "import fcntl, os, sys; fcntl.flock(os.open(sys.argv[1], os.O_RDONLY), 2); print('held', flush=True)"
     with subprocess.Popen(
-        [sys.executable, "-c", f"{hold}; sys.stdin.read()", str(folder)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    ) as owner:
+        [sys.executable, "-c", f"{hold}; sys.stdin.read()", str(folder)],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+    ) as owner:  # fmt: skip
         assert owner.stdout is not None and owner.stdout.readline() == "held\n"
         refused(runs, lambda: reload_run(worlds(), runs, folder.name), RunBusy)
         (runs.parent / "daemon.pid").write_text(str(owner.pid))

@@ -22,7 +22,8 @@ CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or ""
 DRIVER = os.environ.get("CHROMEDRIVER") or shutil.which("chromedriver") or ""
 
 _FLAGS = (
-    "--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-sync",
+    "--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking",
+    "--disable-sync",
     "--disable-component-update", "--disable-dev-shm-usage", "--window-size=1280,1500",
     "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1 , EXCLUDE localhost",
 )  # fmt: skip
@@ -54,11 +55,13 @@ def jupyter_lab() -> Iterator[tuple[str, Path]]:
         settings.mkdir(parents=True)
         (settings / "default_setting_overrides.json").write_text(json.dumps(_SETTINGS))
         places = {"JUPYTER_CONFIG_DIR": "config", "JUPYTER_DATA_DIR": "data", "JUPYTER_RUNTIME_DIR": "runtime",
-                  "JUPYTERLAB_SETTINGS_DIR": "settings", "JUPYTERLAB_WORKSPACES_DIR": "workspaces", "IPYTHONDIR": "ipython"}  # fmt: skip
+                  "JUPYTERLAB_SETTINGS_DIR": "settings", "JUPYTERLAB_WORKSPACES_DIR": "workspaces",
+                  "IPYTHONDIR": "ipython"}  # fmt: skip
         environment = os.environ | {name: str(home / place) for name, place in places.items()}
         words = [sys.executable, "-m", "jupyter", "lab", "--no-browser", "--ip=127.0.0.1", "--port=0", "--allow-root",
                  "--IdentityProvider.token=", f"--ServerApp.root_dir={root}", "--LabApp.expose_app_in_browser=True",
-                 "--KernelManager.transport=ipc", "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate"]  # fmt: skip
+                 "--KernelManager.transport=ipc",
+                 "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate"]  # fmt: skip
         with (home / "log").open("w") as log:
             server = subprocess.Popen(words, env=environment, cwd=root, stdout=log, stderr=subprocess.STDOUT)
         try:
@@ -90,17 +93,25 @@ class Page:
         self.driver, self.root = driver, root
         driver.get(f"{url}lab?reset")
         self.until("return !!window.jupyterapp")
-        self.run_script("await jupyterapp.restored; if (!jupyterapp.shell.leftCollapsed) await jupyterapp.commands.execute('application:toggle-left-area')")
+        self.run_script(
+            "await jupyterapp.restored;"
+            "if (!jupyterapp.shell.leftCollapsed) await jupyterapp.commands.execute('application:toggle-left-area')"
+        )
 
     def until(self, script: str, *given: Any, seconds: float = 40, what: str = "") -> Any:
         """Wait until a script gives something true."""
         from selenium.webdriver.support.ui import WebDriverWait
 
-        return WebDriverWait(self.driver, seconds, 0.05).until(lambda d: d.execute_script(script, *given), what or script)
+        return WebDriverWait(self.driver, seconds, 0.05).until(
+            lambda d: d.execute_script(script, *given), what or script
+        )
 
     def run_script(self, script: str, *given: Any) -> Any:
         """An asynchronous script; nothing of Lab's own is handed back."""
-        wrapped = f"const given = arguments, done = given[given.length - 1]; (async () => {{ {script} }})().then((x) => done([x ?? null, null]), (e) => done([null, String(e)]))"
+        wrapped = (
+            f"const given = arguments, done = given[given.length - 1]; (async () => {{ {script} }})()"
+            ".then((x) => done([x ?? null, null]), (e) => done([null, String(e)]))"
+        )
         value, wrong = self.driver.execute_async_script(wrapped, *given)
         assert wrong is None, wrong
         return value
@@ -110,15 +121,24 @@ class Page:
         notebook = {
             "nbformat": 4, "nbformat_minor": 5,
             "metadata": {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}},
-            "cells": [{"cell_type": "code", "id": f"c{n}", "metadata": {}, "source": text, "outputs": [], "execution_count": None} for n, text in enumerate(cells)],
+            "cells": [{"cell_type": "code", "id": f"c{n}", "metadata": {}, "source": text, "outputs": [],
+                       "execution_count": None} for n, text in enumerate(cells)],
         }  # fmt: skip
         (self.root / name).write_text(json.dumps(notebook))
         self.run_script("await jupyterapp.commands.execute('docmanager:open', {path: given[0]})", name)
-        self.until("const w = jupyterapp.shell.currentWidget; return w?.context?.path === arguments[0] && w.sessionContext?.session?.kernel?.status === 'idle'", name)
+        self.until(
+            "const w = jupyterapp.shell.currentWidget; return w?.context?.path === arguments[0] && "
+            "w.sessionContext?.session?.kernel?.status === 'idle'",
+            name,
+        )
         self.run_script("await jupyterapp.commands.execute('notebook:run-all-cells')")
         return self.driver.execute_script(
-            """const out = []; for (const c of jupyterapp.shell.currentWidget.content.model.cells) if (c.type === 'code')
-               for (let i = 0; i < c.outputs.length; i++) { const o = c.outputs.get(i).toJSON(); if (o.output_type === 'error') out.push(o.ename + ': ' + o.evalue) }
+            """const out = [];
+               for (const cell of jupyterapp.shell.currentWidget.content.model.cells) if (cell.type === 'code')
+                 for (let i = 0; i < cell.outputs.length; i += 1) {
+                   const output = cell.outputs.get(i).toJSON();
+                   if (output.output_type === 'error') out.push(output.ename + ': ' + output.evalue);
+                 }
                return out"""
         )
 
@@ -131,7 +151,11 @@ class Page:
         return self.run_script(
             """const kernel = jupyterapp.shell.currentWidget.sessionContext.session.kernel;
                const future = kernel.requestExecute({code: given[0], store_history: false, silent: false});
-               let text = ''; future.onIOPub = (m) => { if (m.header.msg_type === 'execute_result') text = m.content.data['text/plain']; if (m.header.msg_type === 'error') text = m.content.evalue };
+               let text = '';
+               future.onIOPub = (message) => {
+                 if (message.header.msg_type === 'execute_result') text = message.content.data['text/plain'];
+                 if (message.header.msg_type === 'error') text = message.content.evalue;
+               };
                await future.done; return text""",
             code,
         )
@@ -164,7 +188,11 @@ class Page:
 
     def text(self, css: str) -> str:
         """The text of an element that is there now."""
-        return str(self.driver.execute_script("return jupyterapp.shell.currentWidget.node.querySelector(arguments[0])?.textContent ?? ''", css))
+        return str(
+            self.driver.execute_script(
+                "return jupyterapp.shell.currentWidget.node.querySelector(arguments[0])?.textContent ?? ''", css
+            )
+        )
 
     def theme(self, dark: bool) -> None:
         """Lab's light or dark theme."""
@@ -190,7 +218,10 @@ def page() -> Iterator[Page]:
     from selenium.webdriver.chrome.options import Options
     from selenium.webdriver.chrome.service import Service
 
-    with jupyter_lab() as (url, root), tempfile.TemporaryDirectory(prefix="profile-", ignore_cleanup_errors=True) as profile:
+    with (
+        jupyter_lab() as (url, root),
+        tempfile.TemporaryDirectory(prefix="profile-", ignore_cleanup_errors=True) as profile,
+    ):
         options = Options()
         options.binary_location = CHROMIUM
         options.set_capability("goog:loggingPrefs", {"browser": "ALL"})

@@ -37,7 +37,9 @@ def press(form: Any, text: str) -> None:
 
 def texts(form: Any) -> str:
     """Everything that the browser is given by a form."""
-    return "\n".join(text for w in within(form) for n, v in w.get_state().items() if n not in ("_esm", "_css") for text in strings(v))
+    return "\n".join(
+        text for w in within(form) for n, v in w.get_state().items() if n not in ("_esm", "_css") for text in strings(v)
+    )
 
 
 def strings(value: Any) -> Iterator[str]:
@@ -157,7 +159,13 @@ def test_a_mirror_from_its_panel(tmp_path: Path) -> None:
     press(panel, "Compare with the run")
     assert "they part because" in str(panel.compared.content)
     code = "\n".join(panel.code.lines)
-    for call in ("rk.create_mirror(run, at='end'", "mirror.edit(region='task', entry=0", "mirror.undo()", "rk.resume_mirror(", "rk.compare(run, mirror)"):
+    for call in (
+        "rk.create_mirror(run, at='end'",
+        "mirror.edit(region='task', entry=0",
+        "mirror.undo()",
+        "rk.resume_mirror(",
+        "rk.compare(run, mirror)",
+    ):
         assert call in code
     assert panel.family.rows[1][1] == mirror.id
     panel.close()
@@ -190,7 +198,12 @@ def test_the_workbench_flows_from_left_to_right(tmp_path: Path) -> None:
     assert bench.effects.run is bench.run is bench.runs["invoice-clerk-1796050222-fb564cea49bb"]
     assert bench.table.refusal == ""
     code = "\n".join(bench.code.lines)
-    for call in ("runs = rk.open_runs(", "run = runs['ledger-close-1796050230-4d968334fc28']", "state = run.at(1)", "rk.calls_df(run)"):
+    for call in (
+        "runs = rk.open_runs(",
+        "run = runs['ledger-close-1796050230-4d968334fc28']",
+        "state = run.at(1)",
+        "rk.calls_df(run)",
+    ):
         assert call in code
     bundle = bench._repr_mimebundle_()
     assert "ledger-close" in bundle["text/plain"]

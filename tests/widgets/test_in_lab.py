@@ -8,12 +8,17 @@ import browser
 import pytest
 from samples import CASES, SAMPLES, sample
 
-
 pytestmark = pytest.mark.skipif(bool(browser.missing()), reason=browser.missing())
 
-PAYLOAD = "<img src=x onerror=\"window.fired=(window.fired||0)+1\"><svg onload=\"window.fired=1\"><script>window.fired=1</script>"
+PAYLOAD = (
+    '<img src=x onerror="window.fired=(window.fired||0)+1"><svg onload="window.fired=1"><script>window.fired=1</script>'
+)
 FORENSICS = [
-    f"import recovery_kit as rk\nfrom recovery_kit.widgets import browse, certainty, timeline\nruns = rk.open_runs({str(SAMPLES)!r})\ntable = browse(runs)\ntable",
+    f"""import recovery_kit as rk
+from recovery_kit.widgets import browse, certainty, timeline
+runs = rk.open_runs({str(SAMPLES)!r})
+table = browse(runs)
+table""",
     "run = runs['ledger-close-1796050248-86536bb22a39']\nline = timeline(run)\nline",
     "sure = certainty(run)\nsure",
 ]
@@ -41,7 +46,9 @@ def test_a_row_is_chosen_with_the_mouse_and_with_keys(forensics: browser.Page) -
     forensics.find(".rk-runs [data-at='4'][aria-selected='true']")
     assert "ledger-close-1796050382" in forensics.kernel("table.selected.id")
     forensics.press("\ue010")  # End
-    forensics.until("return document.querySelector('.rk-runs .rk-grid').getAttribute('aria-activedescendant').endsWith('-19')")
+    forensics.until(
+        "return document.querySelector('.rk-runs .rk-grid').getAttribute('aria-activedescendant').endsWith('-19')"
+    )
     forensics.click(".rk-runs input[type=search]")
     forensics.press(*"unknown>0")
     forensics.find(".rk-runs [role=status]", "of 20 runs")
@@ -51,7 +58,9 @@ def test_a_row_is_chosen_with_the_mouse_and_with_keys(forensics: browser.Page) -
 
 def test_a_heading_sorts(forensics: browser.Page) -> None:
     """A click on a heading sorts by it, another the other way round, and both are told to a screen reader."""
-    forensics.driver.execute_script("const i = document.querySelector('.rk-runs input'); i.value = ''; i.dispatchEvent(new Event('input'))")
+    forensics.driver.execute_script(
+        "const i = document.querySelector('.rk-runs input'); i.value = ''; i.dispatchEvent(new Event('input'))"
+    )
     forensics.until("return document.querySelector('.rk-runs [role=status]').textContent === '20 runs'")
     forensics.click(".rk-runs [role=columnheader] button", "effects")
     forensics.find(".rk-runs [aria-sort='descending']", "effects")
@@ -69,8 +78,12 @@ def test_the_timeline_is_walked_with_keys(forensics: browser.Page) -> None:
     forensics.find(".rk-scrub .rk-bar strong", "point 2 of")
     forensics.find(".rk-scrub .rk-facts", "restart 1")
     assert forensics.kernel("line.state.point") == "2"
-    slider = json.loads(forensics.driver.execute_script(
-        "const s = document.querySelector('.rk-scrub [role=slider]'); return JSON.stringify([s.ariaValueNow, s.ariaValueText])"))
+    slider = json.loads(
+        forensics.driver.execute_script(
+            "const slider = document.querySelector('.rk-scrub [role=slider]');"
+            "return JSON.stringify([slider.ariaValueNow, slider.ariaValueText])"
+        )
+    )
     assert slider[0] == "2"
     assert "restarts" in slider[1]
     forensics.press("\ue010")
@@ -83,7 +96,10 @@ def test_an_entry_and_the_request_are_read(forensics: browser.Page) -> None:
     forensics.find(".rk-scrub pre", "Closed.")
     forensics.click(".rk-scrub [role=tab]", "What is sent")
     forensics.find(".rk-scrub [role=tabpanel] ol li", "user")
-    forensics.driver.execute_script("const s = document.querySelector('.rk-scrub select'); s.selectedIndex = 1; s.dispatchEvent(new Event('change'))")
+    forensics.driver.execute_script(
+        "const select = document.querySelector('.rk-scrub select');"
+        "select.selectedIndex = 1; select.dispatchEvent(new Event('change'))"
+    )
     forensics.find(".rk-scrub [role=tabpanel] p", "anthropic would refuse")
     forensics.click(".rk-scrub [role=tab]", "Window")
 
@@ -93,7 +109,9 @@ def test_the_marker_is_dragged(forensics: browser.Page) -> None:
     from selenium.webdriver.common.action_chains import ActionChains
 
     plot = forensics.find(".rk-scrub .rk-plot")
-    ActionChains(forensics.driver, duration=20).move_to_element(plot).click_and_hold().move_by_offset(-200, 0).release().perform()
+    ActionChains(forensics.driver, duration=20).move_to_element(plot).click_and_hold().move_by_offset(
+        -200, 0
+    ).release().perform()
     shown = forensics.text(".rk-scrub .rk-bar strong").split()[1]
     forensics.until("return document.querySelector('.rk-scrub details') !== null")
     assert forensics.kernel("line.step") == shown
@@ -127,13 +145,15 @@ def test_running_a_cell_again_closes_what_it_made(forensics: browser.Page) -> No
     """Twenty runs of a cell leave as many widgets, threads and files as one."""
     forensics.kernel(
         "import ipywidgets, os, threading, gc\n"
-        "def held(): gc.collect(); return len(ipywidgets.Widget._active_widgets if hasattr(ipywidgets.Widget, '_active_widgets') "
-        "else ipywidgets.widgets.widget._instances), threading.active_count(), len(os.listdir('/proc/self/fd'))"
+        "def held():\n    gc.collect()\n"
+        "    return len(ipywidgets.widgets.widget._instances), threading.active_count(), "
+        "len(os.listdir('/proc/self/fd'))"
     )
     before = forensics.kernel("held()")
     for _ in range(20):
         forensics.run_script(
-            "const c = jupyterapp.shell.currentWidget.content; c.activeCellIndex = 2; await jupyterapp.commands.execute('notebook:run-cell')"
+            "jupyterapp.shell.currentWidget.content.activeCellIndex = 2;"
+            "await jupyterapp.commands.execute('notebook:run-cell')"
         )
     assert forensics.kernel("held()") == before
     forensics.find(".rk-effects .rk-call", "stood in")
@@ -153,7 +173,8 @@ world = AgentWorld(RefusingProvider(), folder=place)
 reload_run(world, place, source.name)
 form = answer(world.prompts[0], world)
 form""",
-    f"""bench = workbench({str(SAMPLES)!r}, place / "mirrors", providers={{"script": lambda run: ScriptedProvider([Reply(text="Closed.")])}})
+    f"""providers = {{"script": lambda run: ScriptedProvider([Reply(text="Closed.")])}}
+bench = workbench({str(SAMPLES)!r}, place / "mirrors", providers=providers)
 bench""",
 ]
 
@@ -177,7 +198,7 @@ def test_a_question_is_answered_with_the_mouse(forms: browser.Page) -> None:
 
 
 def test_a_morning_at_the_workbench(forms: browser.Page) -> None:
-    """Find the unknown effect, branch, edit, say that it did not happen, go on, compare: with the mouse, as code too."""
+    """Find the unknown effect, branch, edit, say that it did not happen, go on, compare; each is shown as code."""
     forms.click(".rk-runs [role=columnheader] button", "effects")
     forms.click(".rk-runs [data-at='0']", "3 unknown")
     forms.find(".rk-pane", "Look before")
@@ -203,9 +224,14 @@ def test_a_morning_at_the_workbench(forms: browser.Page) -> None:
 
 
 def hostile_cells() -> list[str]:
-    places = [str(sample("16a-hostile-text")), str(CASES / "H09-markup-in-names/input/runs"), str(CASES / "H03-text-that-breaks/input/runs")]
+    places = [
+        str(sample("16a-hostile-text")),
+        str(CASES / "H09-markup-in-names/input/runs"),
+        str(CASES / "H03-text-that-breaks/input/runs"),
+    ]
     return [
-        "import recovery_kit as rk\nfrom IPython.display import display\nfrom recovery_kit.widgets import browse, certainty, timeline",
+        "import recovery_kit as rk\nfrom IPython.display import display\n"
+        "from recovery_kit.widgets import browse, certainty, timeline",
         *(f"runs = rk.open_runs({place!r})\ndisplay(browse(runs))\n"
           "for run in runs.values():\n    display(timeline(run), certainty(run))" for place in places),
     ]  # fmt: skip
@@ -220,13 +246,14 @@ def test_text_of_a_run_stays_text(page: browser.Page) -> None:
            const all = (css) => [...root.querySelectorAll(css)];
            const until = async (test) => { for (let n = 0; n < 200 && !test(); n += 1) await rest(50); };
            for (const plot of all('.rk-plot')) plot.dispatchEvent(new KeyboardEvent('keydown', {key: 'End'}));
-           for (const view of all('.rk-effects')) [...view.querySelectorAll('.rk-call')].slice(0, 6).forEach((call) => call.click());
+           for (const v of all('.rk-effects')) [...v.querySelectorAll('.rk-call')].slice(0, 5).map((c) => c.click());
            for (const view of all('.rk-runs')) view.querySelector('[data-at]')?.click();
-           const scrubs = all('.rk-scrub').filter((view) => view.querySelector('[role=slider]').hasAttribute('aria-valuenow'));
+           const scrubs = all('.rk-scrub').filter((v) => v.querySelector('[role=slider][aria-valuenow]'));
            const ledgers = all('.rk-effects').filter((view) => view.querySelector('.rk-call'));
            await until(() => scrubs.every((view) => view.querySelector('[role=tabpanel] details')));
            for (const fold of all('.rk-view details')) fold.open = true;
-           await until(() => scrubs.every((view) => view.querySelector('pre')) && ledgers.every((view) => view.querySelector('dl')));
+           await until(() => scrubs.every((v) => v.querySelector('pre')));
+           await until(() => ledgers.every((v) => v.querySelector('dl')));
            const before = all('.rk-scrub pre').length;
            for (const view of scrubs) view.querySelectorAll('[role=tab]')[1].click();
            await until(() => scrubs.every((view) => view.querySelector('h4')));
@@ -234,16 +261,28 @@ def test_text_of_a_run_stays_text(page: browser.Page) -> None:
            await until(() => all('.rk-scrub pre').length > before);
            if (all('.rk-scrub pre').length <= before) throw new Error('no message was opened');"""
     )
-    assert page.driver.execute_script("return document.querySelectorAll('.rk-view img, .rk-view script, .rk-view iframe, .rk-view a').length") == 0
+    assert (
+        page.driver.execute_script(
+            "return document.querySelectorAll('.rk-view img, .rk-view script, .rk-view iframe, .rk-view a').length"
+        )
+        == 0
+    )
     assert page.driver.execute_script("return window.fired ?? 0") == 0
-    assert page.driver.execute_script("return [...jupyterapp.shell.currentWidget.node.querySelectorAll('.rk-view .rk-refusal')].map((n) => n.textContent).join('')") == ""
+    assert (
+        page.driver.execute_script(
+            "const said = jupyterapp.shell.currentWidget.node.querySelectorAll('.rk-view .rk-refusal');"
+            "return [...said].map((node) => node.textContent).join('')"
+        )
+        == ""
+    )
     page.shut()
 
 
 def test_nothing_was_asked_of_a_network(page: browser.Page) -> None:
     """Nobody tried to reach a name, and no script of ours failed."""
     names: list[Any] = page.driver.execute_script(
-        "return performance.getEntriesByType('resource').map((e) => e.name).filter((n) => !/^(http:..(127.0.0.1|localhost)|data:|blob:)/.test(n))"
+        "const ours = /^(http:..(127.0.0.1|localhost)|data:|blob:)/;"
+        "return performance.getEntriesByType('resource').map((e) => e.name).filter((name) => !ours.test(name))"
     )
     assert names == []
     assert page.complaints() == []

@@ -15,7 +15,11 @@ from recovery_kit.formats.writing import plain
 from recovery_kit.widgets import browse, certainty, timeline
 from recovery_kit.widgets.trees import tree, visible
 
-HOSTILE = [sample("16a-hostile-text"), CASES / "H09-markup-in-names/input/runs", CASES / "H03-text-that-breaks/input/runs"]
+HOSTILE = [
+    sample("16a-hostile-text"),
+    CASES / "H09-markup-in-names/input/runs",
+    CASES / "H03-text-that-breaks/input/runs",
+]
 SECRETS = CASES / "H08-signing-key-in-the-journal/input/runs"
 HIDDEN = ("whsec_DEMO_0000_not_a_real_key_7f3a", "whsec_DEMO_0000_not_a_re", "DEMO-QUERY-TOKEN")
 FRONT = Path(rk.__file__).parent / "widgets" / "front"
@@ -170,7 +174,9 @@ def test_a_table_orders_and_filters() -> None:
     numbers = [number for number, _ in few["rows"]]
     assert 0 < few["fitting"] < every["fitting"]
     assert all(table._rows.runs[n].story.unknown_effects for n in numbers)
-    assert page(query="paused")["fitting"] == sum(run.meta.status == "paused" for run in table.runs.values() if run.meta)
+    assert page(query="paused")["fitting"] == sum(
+        run.meta.status == "paused" for run in table.runs.values() if run.meta
+    )
     by_name = [cells[0] for _, cells in page(sort="run", down=True)["rows"]]
     assert by_name == sorted(by_name, reverse=True)
     moved = [table._rows.runs[n].meta.last_progress_at for n, _ in page(sort="moved")["rows"]]
@@ -209,8 +215,8 @@ def test_the_front_end_parses_no_markup() -> None:
     """Scripts of ours set text and build elements; none parses markup, asks the network or is built from text."""
     for path in FRONT.glob("*.js"):
         script = path.read_text("utf-8")
-        for word in ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "new Function", "fetch(",
-                     "XMLHttpRequest", "import(", "http://", "https://", "DOMParser", ".srcdoc"):  # fmt: skip
+        for word in ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "new Function",
+                     "fetch(", "XMLHttpRequest", "import(", "http://", "https://", "DOMParser", ".srcdoc"):  # fmt: skip
             assert word not in script.replace("http://www.w3.org/2000/svg", ""), (path.name, word)
 
 

@@ -419,7 +419,9 @@ def _open_points(runs: Path) -> set[str]:
             run = open_run(folder)
             meta, point = run.files.meta, run.files.open_point
             if meta is not None and point is not None and meta.status == "waiting_input":
-                settled = {e.record.request_id for e in run.records if e.kind == "Interaction"}
+                # An answer without a step behind it has led nowhere: the person was not told that it was taken.
+                steps = max((e.offset for e in run.records if e.kind == "Progress"), default=0)
+                settled = {e.record.request_id for e in run.records if e.kind == "Interaction" and e.offset < steps}
                 found |= {f"{meta.run_id}-point-agree-{point.round}"} - settled
     return found
 
