@@ -2,12 +2,12 @@ VENV ?= .venv
 PY := $(VENV)/bin/python
 RUN := sample_runs/02a-killed-mid-batch
 
-.PHONY: demo test check lab samples bench soak fidelity clean
+.PHONY: demo test check lab samples bench soak fidelity shots clean
 
 $(VENV)/.ready: pyproject.toml constraints.txt
 	python3 -m venv $(VENV)
 	$(PY) -m pip install -q --upgrade pip
-	$(PY) -m pip install -q -c constraints.txt -e '.[report,lab,dev]'
+	$(PY) -m pip install -q -c constraints.txt -e '.[report,lab,serve,dev]'
 	touch $@
 
 demo: $(VENV)/.ready  ## the verdict of a killed run, and its report as one HTML file
@@ -37,6 +37,9 @@ soak: $(VENV)/.ready  ## a thousand kills each, counted: docs/soak.md
 
 fidelity: $(VENV)/.ready  ## mirrors and written runs held against a stock engine (LEV, or lev on the PATH)
 	$(PY) tests/fidelity
+
+shots: $(VENV)/.ready  ## the pictures of the docs, made by a real browser
+	$(PY) tests/shots.py
 
 clean:
 	rm -rf $(VENV) postmortem.html

@@ -14,6 +14,7 @@ from recovery_kit.runs.opening import open_runs
 
 from . import memory
 from .journals import SHAPES, Shape, made
+from .loom_start import START, start
 from .operations import OPERATIONS, Measured, all_frames, check_truth
 from .pairs import Operation, Ratio, ratios
 
@@ -25,6 +26,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__.split("\n\n")[0])
     parser.add_argument("--turns", type=int, default=600, help="turns of each journal (33 kB each)")
     parser.add_argument("--rounds", type=int, default=7, help="rounds that count")
+    parser.add_argument("--loom-runs", type=int, default=1000, help="Runs of the workflow project that is started")
     parser.add_argument("--only", default="", help="operations whose name holds this")
     asked = parser.parse_args()
     chosen = {name: row for name, row in OPERATIONS.items() if asked.only in name}
@@ -35,6 +37,8 @@ def main() -> None:
             print(line, flush=True)
     if asked.only in PLAN:
         print(_line(_plan(asked.rounds), "samples", None))
+    if asked.only in START:
+        print(_line(start(SAMPLES, asked.loom_runs, asked.rounds), f"{asked.loom_runs} runs", 2.0))
 
 
 def _of_shape(shape: Shape, turns: int, rounds: int, chosen: dict[str, Measured]) -> Iterator[str]:
@@ -55,7 +59,7 @@ PLAN = "plan of a folder / folds of it"
 def _plan(rounds: int) -> Ratio:
     """What a plan of all sample runs costs, against folding their journals at seen depth."""
     plan = Operation(lambda _: plan_recovery(SAMPLES))
-    skim = Operation(lambda _: [run.ask(Story.fold, seen=True) for run in open_runs(SAMPLES).values()])
+    skim = Operation(lambda _: [run.ask(Story.fold, seen=True) for run in open_runs(SAMPLES).agent_runs])
     return ratios({PLAN: plan}, skim, rounds)[0]
 
 

@@ -25,9 +25,13 @@ _DOORS: dict[str, str] = {
     "RefusingProvider": "world.providers",
     "ScriptedProvider": "world.providers",
     "StubTools": "world.tools",
+    "answer": "widgets",
     "artifacts_df": "frames",
     "attempts_df": "frames",
+    "browse": "widgets",
     "calls_df": "frames",
+    "catalogue": "fleet.catalogue",
+    "certainty": "widgets",
     "changes_df": "frames",
     "check": "recovery.check",
     "classify_restore": "restore.classify",
@@ -41,6 +45,7 @@ _DOORS: dict[str, str] = {
     "inferences_df": "frames",
     "lineage": "mirrors.lineage",
     "messages_df": "frames",
+    "mirror_panel": "widgets",
     "open_run": "runs.opening",
     "open_runs": "runs.opening",
     "parse_manifest": "formats.manifest",
@@ -63,15 +68,21 @@ _DOORS: dict[str, str] = {
     "restore_stage_ledger": "restore.ledger",
     "resume_mirror": "mirrors.resume",
     "runs_df": "frames",
+    "scan": "fleet.scan",
     "stages_df": "frames",
     "time_df": "frames",
+    "timeline": "widgets",
     "to_csv": "frames",
     "triage_restores": "restore.classify",
     "unmasked": "display",
+    "workbench": "widgets",
 }
 """Public name to the module that holds it."""
 
-__all__ = sorted(_DOORS)
+_ROOMS = ("looms",)
+"""Rooms with public names of their own."""
+
+__all__ = sorted([*_DOORS, *_ROOMS])
 
 
 def _drawn(thing: Any, masker: Masker | None) -> dict[str, str]:
@@ -84,6 +95,8 @@ drawn_by(_drawn)
 
 
 def __getattr__(name: str) -> Any:
+    if name in _ROOMS:
+        return import_module(f"{__name__}.{name}")
     if name not in _DOORS:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = getattr(import_module(f"{__name__}.{_DOORS[name]}"), name)

@@ -34,6 +34,8 @@ ADDRESSES = {
     "nbconvert": {"reports"},
     "click": {"cli"},
     "fsspec": {"runs"},
+    "dask": {"fleet"},
+    "distributed": {"fleet"},
     "pydantic_ai": {"world"},
 }
 

@@ -10,14 +10,14 @@ from recovery_kit.display import Tone
 from recovery_kit.errors import RecoveryKitError
 from recovery_kit.records.engines import Engine
 from recovery_kit.records.findings import Finding
-from recovery_kit.recovery.check import Checked, check_run, rules_of
-from recovery_kit.recovery.loom_check import check_project, is_loom_project
+from recovery_kit.recovery.check import Checked, check_run, rules_of, what_is_there
+from recovery_kit.recovery.loom_check import check_projects
 from recovery_kit.recovery.restart_words import restart_sentences
-from recovery_kit.runs.run import Run
+from recovery_kit.runs.collection import Runs
 from recovery_kit.runs.runs_named import runs_named
 
 from .choosing import engine_option, json_option, root_option
-from .loom_text import print_project, project_json
+from .loom_text import print_project
 from .printing import Page, print_json_rows, progress
 from .trouble import say_trouble
 from .unread import say_unread
@@ -37,9 +37,12 @@ def check_command(paths: tuple[str, ...], engine: str, root: Path | None, as_jso
     warning or worse; 2 if a PATH could not be read (the others are checked all the same).
     """
     rules = rules_of(engine)
-    projects = {path: check_project(path) for path in paths if is_loom_project(path)}
-    runs, unread = _opened([path for path in paths if path not in projects], root)
-    needs_a_look = any(project["findings"] for project in projects.values())
+    opened, unread = _opened(paths, root)
+    there = [what_is_there(runs) for runs in opened]
+    runs = [run for some, _ in there for run in some]
+    projects = check_projects(project for _, some in there for project in some)
+    needs_a_look = any(project.needs_a_look for project in projects)
+    unread = say_unread(*(run for some in opened for run in some.loom_runs)) or unread
 
     def checked() -> Iterator[Checked]:
         nonlocal needs_a_look, unread
@@ -50,27 +53,26 @@ def check_command(paths: tuple[str, ...], engine: str, root: Path | None, as_jso
             yield row
 
     if as_json:
-        of_projects = (project_json(path, row) for path, row in projects.items())
-        print_json_rows(chain(of_projects, (row.as_json() for row in checked())))
+        print_json_rows(chain((row.as_json() for row in projects), (row.as_json() for row in checked())))
     else:
-        for path, row in projects.items():
-            print_project(path, row)
+        for project in projects:
+            print_project(project)
         for number, checked_run in enumerate(checked()):
             _print(checked_run, rules, first=not number and not projects)
     return 2 if unread else 1 if needs_a_look else 0
 
 
-def _opened(paths: Sequence[str], root: Path | None) -> tuple[list[Run], bool]:
-    """The runs of all paths, and whether a path could not be opened: said at once, the others go on."""
-    runs: list[Run] = []
+def _opened(paths: Sequence[str], root: Path | None) -> tuple[list[Runs], bool]:
+    """What is at each path, and whether a path could not be opened: said at once, the others go on."""
+    found: list[Runs] = []
     unread = False
     for path in paths:
         try:
-            runs += runs_named(path, root).values()
+            found.append(runs_named(path, root))
         except (RecoveryKitError, OSError) as trouble:
             say_trouble(trouble)
             unread = True
-    return runs, unread
+    return found, unread
 
 
 def _print(row: Checked, rules: Engine, first: bool) -> None:

@@ -30,3 +30,11 @@ engine_option = click.option(
 def run_argument(command: F) -> F:
     """RUN and --root."""
     return click.argument("run", metavar="RUN")(root_option(command))
+
+
+workflows_option = click.option(
+    "--workflows",
+    metavar="MODULE",
+    help="Module or .py file that holds the Workflows of IntLoom projects; it is imported. Without it, what files "
+    "alone prove is checked.",
+)

@@ -6,9 +6,11 @@ from typing import Any
 
 import click
 
-from recovery_kit.mirrors.comparing import Comparison, compare
+from recovery_kit.mirrors.comparing import Comparison
+from recovery_kit.mirrors.comparing_either import compare
+from recovery_kit.mirrors.comparing_looms import LoomComparison
 from recovery_kit.recovery.check import masked
-from recovery_kit.runs.run import Run
+from recovery_kit.runs.collection import AnyRun
 from recovery_kit.runs.runs_named import run_named
 
 from .choosing import json_option, root_option
@@ -21,7 +23,9 @@ from .printing import Page, print_json
 @root_option
 @json_option
 def diff_command(a: str, b: str, root: Path | None, as_json: bool) -> int:
-    """Where two branches of a run part, by meaning, and what each did after that.
+    """Where two branches of a run part, and what each did then.
+
+    By meaning: calls by name and arguments, texts by their words, windows entry by entry.
 
     Exit status: 0; 1 if they differ.
     """
@@ -33,7 +37,7 @@ def diff_command(a: str, b: str, root: Path | None, as_json: bool) -> int:
     return 0 if found.same else 1
 
 
-def _side(text: str, root: Path | None) -> tuple[Run, str]:
+def _side(text: str, root: Path | None) -> tuple[AnyRun, str]:
     """A run and a moment of it; an @ in a path that is there belongs to the path."""
     name, at, point = text.rpartition("@")
     if not at or os.path.lexists(text):
@@ -41,10 +45,12 @@ def _side(text: str, root: Path | None) -> tuple[Run, str]:
     return run_named(name, root), point
 
 
-def _print(found: Comparison) -> None:
+def _print(found: Comparison | LoomComparison) -> None:
     page = Page(found.masker)
     for sentence in found.sentences():
         page.say(sentence)
+    if isinstance(found, LoomComparison):
+        return
     rows = [_row(row) for pair in found.pairs for row in pair.rows if row.how != "same"]
     if rows:
         page.blank()

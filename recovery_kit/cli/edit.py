@@ -11,7 +11,7 @@ from recovery_kit.errors import CannotMirror
 from recovery_kit.mirrors.editing import Edit
 from recovery_kit.mirrors.mirror import Mirror
 from recovery_kit.recovery.check import masked
-from recovery_kit.runs.runs_named import run_named
+from recovery_kit.runs.runs_named import agent_run_named
 
 from .choosing import json_option, root_option
 from .printing import Page, print_json
@@ -41,7 +41,9 @@ from .printing import Page, print_json
 @click.option("--reason", default="", help="Why.")
 @json_option
 def edit_command(mirror: str, root: Path | None, as_json: bool, **asked: Any) -> int:
-    """Change a paused mirror, or list its edits when nothing is to be changed.
+    """Change a paused mirror; each change is recorded and undoable.
+
+    Its edits are listed; with nothing to be changed that is all.
 
     Each edit is a JSON patch with author, time and reason in a file beside the mirror. One that no provider would
     accept is refused, and the entry that breaks it named.
@@ -63,7 +65,7 @@ def edit_command(mirror: str, root: Path | None, as_json: bool, **asked: Any) ->
 
 
 def _mirror(name: str, root: Path | None) -> Mirror:
-    path = run_named(name, root).folder
+    path = agent_run_named(name, "a mirror of it says what its source said, and is not edited", root).folder
     if path is None:
         raise CannotMirror(name, "a mirror in an archive cannot be changed")
     return Mirror(path)

@@ -7,10 +7,12 @@ import click
 from recovery_kit.display import SHAPES_ONLY
 from recovery_kit.mirrors.lineage import lineage
 from recovery_kit.recovery.check import masked
-from recovery_kit.runs.runs_named import run_named
+from recovery_kit.runs.runs_named import agent_run_named
 
 from .choosing import json_option, root_option
 from .printing import Page, print_json
+
+_IN_ITS_TABLE = "runs_df names the Run that a mirror of it branched from, in `parent`"
 
 
 @click.command("lineage")
@@ -18,9 +20,12 @@ from .printing import Page, print_json
 @root_option
 @json_option
 def lineage_command(path: str, root: Path | None, as_json: bool) -> int:
-    """The tree of runs and mirrors in a folder, or in the folder of one run; what is gone is shown as gone."""
+    """The tree of runs and mirrors, sources that are gone included.
+
+    PATH is a folder, or a run: then it is the folder that holds it.
+    """
     place = Path(path)
-    found = lineage(place if place.exists() else run_named(path, root))
+    found = lineage(place if place.exists() else agent_run_named(path, _IN_ITS_TABLE, root))
     if as_json:
         print_json(masked(found.rows(), SHAPES_ONLY))
         return 0

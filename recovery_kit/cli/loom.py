@@ -7,18 +7,19 @@ from urllib.parse import quote
 
 import click
 
-from recovery_kit.display import SHAPES_ONLY, Cell
+from recovery_kit.display import SHAPES_ONLY
 from recovery_kit.looms.client import Client, answers
 from recovery_kit.looms.http_face import Face
 from recovery_kit.looms.loading import load_workflows
 from recovery_kit.looms.ownership import recover_project
 from recovery_kit.recovery.check import masked
-from recovery_kit.recovery.loom_plan import LoomPlan, plan_project
+from recovery_kit.recovery.loom_plan import plan_project
 from recovery_kit.recovery.loom_start import start_service
 from recovery_kit.runs.loom_run import LoomRun, open_loom_runs
 from recovery_kit.world.providers import Provider, ScriptedProvider
 
-from .choosing import json_option
+from .choosing import json_option, workflows_option
+from .loom_text import print_loom_plan
 from .printing import Page, print_json, print_json_rows
 
 project_argument = click.argument("project", type=click.Path(path_type=Path))
@@ -26,16 +27,12 @@ project_argument = click.argument("project", type=click.Path(path_type=Path))
 
 @click.group("loom")
 def loom_command() -> None:
-    """IntLoom projects: plan a start, look at Runs, serve, branch, and clean up after a dead service."""
+    """IntLoom projects: plan a start, list, serve, branch, and clean up after a dead service."""
 
 
 @loom_command.command("plan")
 @project_argument
-@click.option(
-    "--workflows",
-    metavar="MODULE",
-    help="Module or .py file that holds the Workflows; it is imported. Without it, what files alone prove is checked.",
-)
+@workflows_option
 @json_option
 def plan_command(project: Path, workflows: str | None, as_json: bool) -> int:
     """What a start would do with every Run, and what is in the way. Writes nothing.
@@ -46,39 +43,8 @@ def plan_command(project: Path, workflows: str | None, as_json: bool) -> int:
     if as_json:
         print_json(masked(plan.as_json(), SHAPES_ONLY))
     else:
-        _print_plan(plan)
+        print_loom_plan(plan)
     return 1 if plan.is_blocked else 0
-
-
-def _print_plan(plan: LoomPlan) -> None:
-    page = Page()
-    if plan.is_blocked:
-        n = len(plan.findings)
-        head = f"The start is blocked by {n} finding{'' if n == 1 else 's'}; nothing would be launched or written."
-        page.say(head, "bad")
-        for finding in plan.findings:
-            page.say(str(finding), "bad", indent=2)
-        if plan.hostages:
-            page.say(f"Sound, and held back by that: {', '.join(plan.hostages)}", "attention")
-        page.say("The start would go ahead without (advice; copy them first, nothing is removed here)")
-        for path in plan.unblock:
-            page.say(path, indent=2)
-    if not plan.workflows_checked:
-        page.say("No Workflows were at hand: only what the files prove was checked.", "muted")
-    if not plan.runs:
-        page.say("No sound Run is there.")
-        return
-    page.blank()
-    page.table(
-        ("run", "seq", "boundary", "a start would", "then", "certainty"),
-        [(row.run_id, row.seq, row.checkpoint.boundary, _would(row.disposition, row.rule.reason), row.status_after,
-          row.certainty) for row in plan.runs],
-    )  # fmt: skip
-
-
-def _would(disposition: str, reason: str | None) -> Cell:
-    words = disposition.replace("_", " ") + (f" ({reason.replace('_', ' ')})" if reason else "")
-    return Cell(words, "attention" if reason else "plain")
 
 
 @loom_command.command("recover")

@@ -11,10 +11,12 @@ from recovery_kit.mirrors.create import create_mirror
 from recovery_kit.mirrors.cutting import BATCHES
 from recovery_kit.mirrors.mirror import Mirror
 from recovery_kit.recovery.check import masked
-from recovery_kit.runs.runs_named import run_named
+from recovery_kit.runs.runs_named import agent_run_named
 
 from .choosing import json_option, run_argument
 from .printing import print_json
+
+_BY_ITS_SERVICE = "its service branches it (recovery-kit loom mirror)"
 
 
 @click.command("mirror")
@@ -50,7 +52,7 @@ def mirror_command(
 
     Its path is printed; what follows from the cut, and what the run did after it, is said on stderr.
     """
-    source = run_named(run, root)
+    source = agent_run_named(run, _BY_ITS_SERVICE, root)
     made = create_mirror(
         source, at, into, history, batch=batch, workdir=workdir, agents=agents, keep=keep
     )

@@ -4,12 +4,14 @@ from pathlib import Path
 
 import click
 
+from recovery_kit.looms.loading import load_workflows
 from recovery_kit.recovery.check import Checked
 from recovery_kit.recovery.plan import PlannedRun, RecoveryPlan, plan_recovery
 from recovery_kit.recovery.restart_words import restart_sentences
 from recovery_kit.runs.runs_named import runs_root
 
-from .choosing import engine_option, json_option
+from .choosing import engine_option, json_option, workflows_option
+from .loom_text import print_loom_plan
 from .printing import Page, print_json
 
 agents_option = click.option(
@@ -23,13 +25,17 @@ agents_option = click.option(
 @click.argument("folder", required=False, type=click.Path(path_type=Path))
 @engine_option
 @agents_option
+@workflows_option
 @json_option
-def plan_command(folder: Path | None, engine: str, agents: Path | None, as_json: bool) -> int:
+def plan_command(
+    folder: Path | None, engine: str, agents: Path | None, workflows: str | None, as_json: bool
+) -> int:
     """What a restart would do with each run, in its order, before anybody starts it.
 
     Exit status: 0; 1 if somebody must look first.
     """
-    plan = plan_recovery(folder or runs_root(), engine, agents)
+    loaded = None if workflows is None else load_workflows(workflows)
+    plan = plan_recovery(folder or runs_root(), engine, agents, loaded)
     if as_json:
         print_json(plan.as_json())
     else:
@@ -39,8 +45,17 @@ def plan_command(folder: Path | None, engine: str, agents: Path | None, as_json:
 
 def print_plan(plan: RecoveryPlan) -> None:
     """The plan in words: first what comes back, in order, then what does not."""
-    page = Page()
-    back = plan.resumes
+    if plan.rows or not plan.projects:
+        _print_agents(plan)
+    for number, project in enumerate(plan.projects):
+        if plan.rows or number:
+            Page().blank()
+        Page().say(f"{project.project.source or project.project.label} (IntLoom project)")
+        print_loom_plan(project)
+
+
+def _print_agents(plan: RecoveryPlan) -> None:
+    page, back = Page(), plan.resumes
     page.say(f"{len(back)} of {len(plan)} runs come back under {plan.engine.name}, in this order.")
     for place, row in enumerate(back, 1):
         page.blank()

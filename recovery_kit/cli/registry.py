@@ -22,7 +22,7 @@ COMMANDS: dict[str, Command] = {
     "show": Command("show", "The state of a run at a point, or what the model is sent from there."),
     "check": Command("check", "What is damaged or disagrees, and where."),
     "plan": Command("plan", "What a restart would do with each run, in its order."),
-    "reload": Command("reload", "Bring runs back in the kit's own world, and let them go on."),
+    "reload": Command("reload", "Bring the runs of a folder back in the kit's own world, and let them go on."),
     "answer": Command("reload", "Answer an open question of a run, and let it go on."),
     "mirror": Command("mirror", "Branch a run at a moment: a new run directory, paused."),
     "resume": Command("resume", "Answer what is unknown of a mirror, then let it go on."),
@@ -34,7 +34,7 @@ COMMANDS: dict[str, Command] = {
     "search": Command("search", "Where a text stands, in one run or many."),
     "stats": Command("stats", "Many runs by agent, model, stage or outcome; what stands still, what failed alike."),
     "watch": Command("watch", "What happens to the runs of a folder, as it happens."),
-    "loom": Command("loom", "IntLoom projects: plan a start, look at Runs, serve, branch, and clean up after a dead service."),
+    "loom": Command("loom", "IntLoom projects: plan a start, list, serve, branch, and clean up after a dead service."),
     "lab": Command("lab", "Open JupyterLab on the tour."),
 }
 """In the order of `--help`."""

@@ -1,4 +1,4 @@
-"""`reload`: bring the runs of a folder back in the kit's own world, and let them go on; `answer`: answer one's question."""
+"""`reload`: bring the runs of a folder back in the kit's own world, and let them go on; `answer` a question."""
 
 from pathlib import Path
 from typing import Any
@@ -10,7 +10,7 @@ from recovery_kit.recovery.check import masked, rules_of
 from recovery_kit.recovery.plan import RecoveryPlan, plan_recovery
 from recovery_kit.recovery.reload import Reload, reload_persisted_agents, reload_run
 from recovery_kit.runs.run import Run
-from recovery_kit.runs.runs_named import run_named
+from recovery_kit.runs.runs_named import agent_run_named
 from recovery_kit.world.agent_world import AgentWorld
 
 from .casting import provider_named, provider_option, tools_named, tools_option
@@ -23,10 +23,16 @@ recording_option = click.option(
 )
 
 
+def _recording(source: str, root: Path | None = None) -> Run:
+    return agent_run_named(source, "it is no recording of an agent", root)
+
+
 @click.command("reload")
 @click.argument("folder", type=click.Path(path_type=Path))
 @click.argument("run", required=False)
-@click.option("--engine", default="kit", show_default=True, metavar="VERSION", help="Whose rules: only kit carries out.")
+@click.option(
+    "--engine", default="kit", show_default=True, metavar="VERSION", help="Whose rules: only kit carries out."
+)
 @provider_option
 @tools_option
 @recording_option
@@ -48,7 +54,7 @@ def reload_command(
     wanted = [plan[run].run] if run else [row.run for row in plan.resumes]
     if not as_json:
         _say_differences(folder, agents, {row.id for row in wanted})
-    recording = run_named(source) if source else wanted[0] if len(wanted) == 1 else None
+    recording = _recording(source) if source else wanted[0] if len(wanted) == 1 else None
     provider, tools = provider_named(provider_word, recording), tools_named(tools_word, recording)
     with AgentWorld(provider, tools, folder=folder, agents=agents) as world:
         done = Reload((reload_run(world, plan, run),)) if run else reload_persisted_agents(world, plan)
@@ -123,9 +129,9 @@ def answer_command(
 
     Exit status: 0.
     """
-    held = run_named(run, root)
+    held = agent_run_named(run, "its service takes answers, while it serves (recovery-kit loom serve)", root)
     folder = _folder(held)
-    recording = run_named(source, root) if source else held
+    recording = _recording(source, root) if source else held
     provider, tools = provider_named(provider_word, recording), tools_named(tools_word, recording)
     plan = plan_recovery(folder, "kit", agents)
     picked = int(choice) if choice is not None and choice.isdecimal() else choice

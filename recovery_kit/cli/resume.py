@@ -11,7 +11,7 @@ from recovery_kit.mirrors.resume import Budget, Resumed, resume_mirror, unanswer
 from recovery_kit.recovery.check import masked
 from recovery_kit.runs.opening import open_run
 from recovery_kit.runs.run import Run
-from recovery_kit.runs.runs_named import run_named, runs_root
+from recovery_kit.runs.runs_named import agent_run_named, runs_root
 from recovery_kit.world.agent_world import AgentWorld
 
 from .casting import provider_named, provider_option, tools_named, tools_option
@@ -42,13 +42,14 @@ def resume_command(
     source: str | None, max_tokens: int | None, max_usd: float | None, max_turns: int | None, author: str,
     as_json: bool,
 ) -> int:  # fmt: skip
-    """Answer what is unknown of a mirror, each answer a recorded edit, then go on as after any restart.
+    """Answer what is unknown of a mirror, then let it go on.
 
+    Each answer is a recorded edit, and it goes on as after any restart.
     Without --tools a call gets the recorded result of the same call, else the run stops there.
 
     Exit status: 0; 1 if something is still unanswered.
     """
-    folder = run_named(mirror, root).folder
+    folder = agent_run_named(mirror, "its service lets it go on (recovery-kit loom resume)", root).folder
     if folder is None:
         raise CannotMirror(mirror, "a mirror in an archive cannot go on")
     held = Mirror(folder)
@@ -82,7 +83,7 @@ def _at_happened(text: str) -> tuple[str, str, str]:
 def _source(mirror: Mirror, named: str | None, root: Path | None) -> Run | None:
     """The run of the recording: the one that was named, else the mirror's source beside it or in the folder of runs."""
     if named is not None:
-        return run_named(named, root)
+        return agent_run_named(named, "it is no recording of an agent", root)
     for place in (mirror.path.parent, root or runs_root()):
         try:
             return open_run(place / mirror.origin.source)

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from recovery_kit.recovery.check import masked
-from recovery_kit.runs.run import Run
+from recovery_kit.runs.collection import AnyRun
 from recovery_kit.runs.runs_named import place_named, runs_named
 from recovery_kit.runs.search import Hit
 
@@ -55,7 +55,7 @@ def _search_indexed(text: str, place: str, as_json: bool) -> int:
         return 0 if found else 1
 
 
-def _print(hits: Iterable[tuple[Run, Hit]]) -> int:
+def _print(hits: Iterable[tuple[AnyRun, Hit]]) -> int:
     found = 0
     for run, hit in hits:
         found += 1
@@ -65,7 +65,7 @@ def _print(hits: Iterable[tuple[Run, Hit]]) -> int:
     return found
 
 
-def _print_json(hits: Iterable[tuple[Run, Hit]]) -> int:
+def _print_json(hits: Iterable[tuple[AnyRun, Hit]]) -> int:
     found = 0
 
     def rows() -> Iterator[dict[str, Any]]:

@@ -11,14 +11,16 @@ from recovery_kit.formats.writing import plain
 from recovery_kit.recovery.answers import pending_answer
 from recovery_kit.recovery.check import masked
 from recovery_kit.recovery.prompt_view import prompt_view
+from recovery_kit.runs.collection import AnyRun, agent_run
+from recovery_kit.runs.loom_run import LoomRun, LoomState
 from recovery_kit.runs.manifests import agents_in, manifest_of
 from recovery_kit.runs.moment import State
-from recovery_kit.runs.points_named import moment, point_name
-from recovery_kit.runs.run import Run
+from recovery_kit.runs.points_named import any_moment, point_name
 from recovery_kit.runs.runs_named import run_named
 from recovery_kit.world.acceptance import RULES
 
 from .choosing import json_option, run_argument
+from .loom_text import print_loom_state, state_json
 from .printing import Page, print_json
 from .request_text import print_request
 from .state_text import print_state
@@ -53,9 +55,11 @@ def show_command(
     if not request and (api or agents or after_restart):
         raise click.UsageError("--api, --agents and --after-restart go with --request")
     opened = run_named(run, root)
-    state = moment(opened, at)
+    state = any_moment(opened, at)
     page = Page(opened.masker)
-    if request:
+    if isinstance(opened, LoomRun) or isinstance(state, LoomState):
+        agent_run(opened, _NO_REQUEST) if request else _show_workflow(page, opened, state, at, full, as_json)
+    elif request:
         blueprint = manifest_of(opened, agents_in(agents)).blueprint
         view = prompt_view(state, api, blueprint, after_restart)
         if as_json:
@@ -69,10 +73,20 @@ def show_command(
     return 2 if say_unread(opened) else 0
 
 
+_NO_REQUEST = "no file tells what its model Steps send"
+
+
+def _show_workflow(page: Page, run: AnyRun, state: Any, at: str, full: bool, as_json: bool) -> None:
+    if as_json:
+        print_json(masked(_place(run, state) | state_json(state), run.masker))
+    else:
+        print_loom_state(page, state, str(point_name(at)), full)
+
+
 # As JSON.
 
 
-def _place(run: Run, state: State) -> dict[str, Any]:
+def _place(run: AnyRun, state: State | LoomState) -> dict[str, Any]:
     return {"run_id": run.id, "source": run.source, "point": state.point, "offset": state.offset, "at": state.at}
 
 

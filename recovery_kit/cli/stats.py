@@ -73,7 +73,8 @@ def _print_stats(frame: "pd.DataFrame") -> None:
         unknown = Cell(row["n_unknown"], "attention" if row["n_unknown"] else "plain")
         lines.append([
             row["group"], row["runs"], row["n_completed"], Cell(row["n_failed"], "bad" if row["n_failed"] else "plain"),
-            row["n_needs_person"], unknown, row["calls"], row["prompt_tokens"] + row["completion_tokens"], _money(row), went,
+            row["n_needs_person"], unknown, row["calls"], row["prompt_tokens"] + row["completion_tokens"], _money(row),
+            went,
         ])  # fmt: skip
     head = ("", "runs", "completed", "failed", "need a person", "unknown", "bills", "tokens", "USD", "time went to")
     Page().table(head, lines)

@@ -2,16 +2,18 @@
 
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import click
 
-from recovery_kit.display import count_text, duration_text, preview, time_text
+from recovery_kit.display import SHAPES_ONLY, count_text, duration_text, preview, time_text
 from recovery_kit.history.events import Event
+from recovery_kit.history.loom_story import Moment, says
 from recovery_kit.history.windows import text_of
 from recovery_kit.recovery.check import masked
-from recovery_kit.runs.run import Run
+from recovery_kit.runs.collection import AnyRun
+from recovery_kit.runs.loom_run import LoomRun
 from recovery_kit.runs.runs_named import run_named
 
 from .choosing import json_option, run_argument
@@ -40,7 +42,8 @@ _LONGEST = 160
 def tail_command(run: str, root: Path | None, number: int, follow: bool, as_json: bool) -> int:
     """The last records of a run, and those that come.
 
-    A line a record: byte offset, time, kind, and what it says in short. With --json an object a line.
+    A line a record: byte offset (of a workflow the checkpoint's number), time, kind, and what it says in short. With
+    --json an object a line.
     """
     opened = run_named(run, root)
     _print(opened, max(0, len(opened.records) - number), as_json)
@@ -49,7 +52,7 @@ def tail_command(run: str, root: Path | None, number: int, follow: bool, as_json
     return 2 if say_unread(opened) else 0
 
 
-def _follow(run: Run, as_json: bool) -> None:
+def _follow(run: AnyRun, as_json: bool) -> None:
     """Until somebody ends it. A journal that was replaced is told from its beginning."""
     wait, seen = SOONEST, len(run.records)
     while True:
@@ -63,8 +66,11 @@ def _follow(run: Run, as_json: bool) -> None:
         seen = len(run.records)
 
 
-def _print(run: Run, first: int, as_json: bool) -> None:
+def _print(run: AnyRun, first: int, as_json: bool) -> None:
     page = Page(run.masker)
+    if isinstance(run, LoomRun):
+        _print_boundaries(page, run.points[first:], as_json)
+        return
     for event in run.records[first:]:
         what = preview(run.masker(_WHAT.get(event.kind, _nothing)(event)), _LONGEST)
         if as_json:
@@ -79,6 +85,16 @@ def _print(run: Run, first: int, as_json: bool) -> None:
         else:
             behind = " (behind a tear)" if event.behind_tear else ""
             page.say(f"{event.offset:>8}  {time_text(event.at)}  {event.kind:<18} {what}{behind}".rstrip())
+
+
+def _print_boundaries(page: Page, moments: Sequence[Moment], as_json: bool) -> None:
+    for moment in moments:
+        told = f"{moment.status}, {moment.cursor}{'; ' if says(moment) else ''}{says(moment)}"
+        row = {"offset": moment.offset, "at": moment.at, "kind": moment.boundary, "what": told, "behind_tear": False}
+        if as_json:
+            click.echo(json.dumps(masked(row, SHAPES_ONLY)))
+        else:
+            page.say(f"{moment.offset:>8}  {time_text(moment.at)}  {moment.boundary:<18} {page.excerpt(told)}")
 
 
 # What a record says, in short. Raw text.

@@ -11,9 +11,11 @@ from recovery_kit.history.verdict import Verdict
 from recovery_kit.recovery.answers import ANSWERS
 from recovery_kit.recovery.check import Checked, check_run, masked, rules_of
 from recovery_kit.recovery.restart_words import FirstLook, first_looks, restart_sentences
+from recovery_kit.runs.loom_run import LoomRun
 from recovery_kit.runs.runs_named import run_named
 
 from .choosing import engine_option, json_option, run_argument
+from .loom_text import print_why, why_json
 from .printing import Page, print_json
 from .unread import say_unread
 
@@ -29,8 +31,10 @@ def why_command(run: str, root: Path | None, engine: str, as_json: bool) -> int:
 
     Exit status: 0; 1 if an effect is unknown, or no record can be read that would tell.
     """
-    rules = rules_of(engine)
-    checked = check_run(run_named(run, root), rules)
+    rules, opened = rules_of(engine), run_named(run, root)
+    if isinstance(opened, LoomRun):
+        return _of_workflow(opened, as_json)
+    checked = check_run(opened, rules)
     verdict = checked.run.verdict
     if as_json:
         print_json(masked(_json(checked, verdict), checked.run.masker))
@@ -39,6 +43,16 @@ def why_command(run: str, root: Path | None, engine: str, as_json: bool) -> int:
     if say_unread(checked.run):
         return 2
     return 1 if verdict.unknown or verdict.last_certain is None else 0
+
+
+def _of_workflow(run: LoomRun, as_json: bool) -> int:
+    if as_json:
+        print_json(masked(why_json(run), run.masker))
+    else:
+        print_why(run)
+    if say_unread(run):
+        return 2
+    return 1 if run.verdict.unknown or not run.points else 0
 
 
 def _print(checked: Checked, verdict: Verdict) -> None:

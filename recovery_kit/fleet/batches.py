@@ -17,12 +17,13 @@ from typing import Any, NamedTuple
 import msgspec
 
 from recovery_kit.errors import RecoveryKitError
+from recovery_kit.formats.bulk import collector_off
 from recovery_kit.runs.places import Place, run_at
 from recovery_kit.runs.run import Run
 
 from .cluster import is_client, on_cluster
 from .growth import GROW_FROM, anchor_of, grown, pack, unpack
-from .summary import Summary, counted_summary, summary_at, unreadable
+from .summary import Summary, counted_summary, summary_at, unreadable, untold
 
 BATCH_BYTES = 16 << 20
 """Bytes of a batch: about a second of work."""
@@ -75,9 +76,10 @@ Keeping = Mapping[str, Known]
 
 def read_batch(batch: Batch, verified: bool = False, keeping: Keeping | None = None) -> list[Read]:
     """What every executor runs: the summaries of a batch. Never raises for a run."""
-    if keeping is None:
-        return [Read(summary_at(place, verified=verified)) for place in batch]
-    return [_kept(place, verified, keeping.get(place.source)) for place in batch]
+    with collector_off():
+        if keeping is None:
+            return [Read(summary_at(place, verified=verified)) for place in batch]
+        return [_kept(place, verified, keeping.get(place.source)) for place in batch]
 
 
 def _kept(place: Place, verified: bool, known: Known | None) -> Read:
@@ -132,11 +134,7 @@ def done(
 
 
 def _given_up(batch: Batch, why: str) -> list[Read]:
-    return [Read(_told(place, why)) for place in batch]
-
-
-def _told(place: Place, why: str) -> Summary:
-    return Summary(place.source, [], [], [], None, None, None, None, None, False, 0, 0, 0, why)
+    return [Read(untold(place.source, why)) for place in batch]
 
 
 # Other processes.

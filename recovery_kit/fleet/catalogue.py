@@ -34,7 +34,8 @@ T = TypeVar("T")
 IN_MEMORY = ":memory:"
 """Instead of a path: an index that is gone when the catalogue is closed."""
 DAMAGED = "The index was damaged and has been built anew; nothing is lost, it holds only what the runs hold."
-OUT_OF_REACH = "The index cannot be used ({why}), so this look is kept in memory only; the runs themselves are untouched."
+OUT_OF_REACH = "The index cannot be used ({why}), so this look is kept in memory only; the runs are untouched."
+REPLACED = "{name}: its journal shrank or is another one; it was read again from its beginning."
 _WORD = re.compile(r"\w+")
 
 
@@ -76,14 +77,14 @@ class Catalogue(Drawn):
     kept in memory, and `said` tells so in a sentence.
     """
 
-    def __init__(self, source: AnySource, index: str | os.PathLike[str] | None = None, *, verified: bool = False) -> None:
-        self._source = source
+    def __init__(
+        self, source: AnySource, index: str | os.PathLike[str] | None = None, *, verified: bool = False
+    ) -> None:
         self._verified = verified
-        parts = [source] if isinstance(source, str | os.PathLike) else source
         if isinstance(source, Mapping):
             raise NotARun(None, "bytes have no place to come back to, so there is nothing to index: use scan")
-        parts = [os.fspath(part) for part in parts]
-        self._source = parts[0] if isinstance(source, str | os.PathLike) else parts
+        parts = [os.fspath(part) for part in ([source] if isinstance(source, str | os.PathLike) else source)]
+        self._source: AnySource = parts[0] if isinstance(source, str | os.PathLike) else parts
         self.path: Path | None = Path(index) if index is not None else index_path([*parts, f"verified {verified}"])
         """The index; None while it is kept in memory."""
         if str(index) == IN_MEMORY:
@@ -157,7 +158,7 @@ class Catalogue(Drawn):
                 progress(read, len(stale))
         if gone:
             self._index.write((), gone)
-        said = [f"{name}: its journal shrank or is another one; it was read again from its beginning" for name in sorted(replaced)]
+        said = [REPLACED.format(name=name) for name in sorted(replaced)]
         return Refreshed(
             tuple(p.source for p in stale if p.source not in known),
             tuple(p.source for p in stale if p.source in known),

@@ -1,4 +1,4 @@
-"""The same work on a dask cluster (extra `cluster`), the one file that knows dask; loaded when a client is handed in."""
+"""The same work on a dask cluster (extra `cluster`): the one file that knows dask, and loads it late."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
@@ -26,7 +26,9 @@ def on_cluster(
     keeping: Any = None,
 ) -> Iterator[Any]:
     """What `read` makes of each batch, in order of completion. A batch that fails for good is told run by run."""
-    from distributed import as_completed
+    from distributed import as_completed as _as_completed
+
+    as_completed: Any = _as_completed
 
     futures = client.map(read, work, verified=verified, keeping=keeping, pure=False, retries=RETRIES)
     batch_of = {future.key: batch for future, batch in zip(futures, work, strict=True)}
@@ -42,7 +44,8 @@ def on_cluster(
 def as_dask(table: Callable[..., "pd.DataFrame"], work: Sequence[Any], empty: "pd.DataFrame", verified: bool) -> Any:
     """A `dask.dataframe` with a partition a batch, nothing computed. Raises MissingExtra."""
     try:
-        from dask import dataframe
+        import dask.dataframe
     except ImportError:
         raise MissingExtra(None, "a distributed table needs dask: pip install 'recovery-kit[cluster]'") from None
-    return dataframe.from_map(table, work, meta=empty, verified=verified)
+    from_map: Any = dask.dataframe.from_map
+    return from_map(table, work, meta=empty, verified=verified)

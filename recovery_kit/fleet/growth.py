@@ -24,6 +24,7 @@ from recovery_kit.history.clock import BUCKETS
 from recovery_kit.history.events import Event
 from recovery_kit.history.story import Story
 from recovery_kit.records.journal import Checkpoint
+from recovery_kit.records.meta import Children, FanOutWorkers
 from recovery_kit.runs.moment import State
 from recovery_kit.runs.places import part_of
 from recovery_kit.runs.run import Run
@@ -38,12 +39,14 @@ _MARK = 4096
 """Bytes before the point by which the journal is known again."""
 _TRIES = 16
 """Points looked at, from the end."""
-_PLAIN = frozenset({"Header", "Progress", "Inference", "InferenceUsage", "InferenceAttempt", "ToolBatch", "ToolCallDone",
-                    "Message", "ContextTransaction", "ArtifactsProduced", "ContextCheckpoint", "ContextDiff",
-                    "Checkpoint", "InferenceFailover", "StatusChanged"})  # fmt: skip
-"""Kinds that add up. An `Interaction`, an `OwnershipChanged` does not."""
+_PLAIN = frozenset({
+    "Header", "Progress", "Inference", "InferenceUsage", "InferenceAttempt", "InferenceFailover", "ToolBatch",
+    "ToolCallDone", "Message", "ContextTransaction", "ArtifactsProduced", "ContextCheckpoint", "ContextDiff",
+    "Checkpoint", "StatusChanged",
+})  # fmt: skip
+"""Kinds that add up; an `Interaction` or an `OwnershipChanged` does not."""
 _STILL = frozenset({"paused", "waiting_input"})
-"""Statuses that reach over records."""
+"""Statuses that can reach over records."""
 
 
 class Anchor(msgspec.Struct, frozen=True, array_like=True):
@@ -64,6 +67,8 @@ class Anchor(msgspec.Struct, frozen=True, array_like=True):
     priced: float
     unpriced: int
     computed: int
+    unbilled: int
+    """Answered trips for which no bill can come any more."""
     seconds: list[int]
     spend: list[Spend]
     written_by: str | None
@@ -113,6 +118,8 @@ def grown(run: Run, anchor: Anchor, known: int, crc: int, size: int) -> tuple[Su
     if tail is None or size < known:
         return None
     short = type(run)(run.id, tail, run.source, run._neighbour, verified=run.verified)
+    if short.journal.framing.torn_at is not None:
+        short._verified = True  # what lies behind a tear counts, and is seen only when each frame is judged
     if not _plain(short.journal) or not short.ask(lambda story: _adds_up(story, anchor)):
         return None
     told = summary_of(short)
@@ -174,7 +181,7 @@ def _adds_up(story: Story, anchor: Anchor) -> bool:
 def _ordinary(story: Story, events: tuple[Event, ...]) -> bool:
     return (
         all(event.kind in _PLAIN and not event.behind_tear for event in events)
-        and not any(event.kind == "StatusChanged" and event.record.status in _STILL for event in events)
+        and not any(event.kind == "StatusChanged" and event.record.status == "paused" for event in events)
         and not story.prompts
         and len(story.lives) == 1
         and not story.reading().unread
@@ -200,7 +207,7 @@ def _added(told: Summary, short: Run, anchor: Anchor) -> Summary:
     row["n_calls"] += anchor.calls
     exact = told.cost_exact
     if n:
-        exact = not (unpriced or computed or short.told.trips.unbilled)
+        exact = not (unpriced or computed or anchor.unbilled or short.told.trips.unbilled)
         row |= {
             "billed_calls": n, "priced_usd": priced, "unpriced_calls": unpriced, "computed_calls": computed,
             "cost_usd": None if unpriced else priced, "cost_is_exact": exact, "behind_tear_usd": 0.0,
@@ -211,8 +218,8 @@ def _added(told: Summary, short: Run, anchor: Anchor) -> Summary:
         seconds[BUCKETS.index("unknown")] -= early
         seconds = [a + b for a, b in zip(seconds, anchor.seconds, strict=True)]
     return msgspec.structs.replace(
-        told, cells=[row[name] for name in NAMES], seconds=seconds, spend=_both(anchor.spend, told.spend, bills, short.masker),
-        cost_exact=exact,
+        told, cells=[row[name] for name in NAMES], seconds=seconds, cost_exact=exact,
+        spend=_both(anchor.spend, told.spend, bills, short.masker),
     )  # fmt: skip
 
 
@@ -221,17 +228,17 @@ def _both(first: list[Spend], second: list[Spend], bills: list[Any], mask: Maske
     sums = {(spend.stage, spend.model): spend for spend in first}
     for spend in second:
         key = spend.stage, spend.model
-        old = sums.get(key, Spend(*key, 0, 0, 0, 0, 0, 0.0, 0))
+        old = sums.get(key, Spend(key[0], key[1], 0, 0, 0, 0, 0, 0.0, 0))
         priced = old.priced_usd
         for bill in bills:
             if paid_by(bill, mask) == key:
                 priced += bill.cost_usd or 0.0
-        counts = [getattr(old, name) + getattr(spend, name) for name in _COUNTS]
-        sums[key] = Spend(*key, *counts, priced, old.unpriced_calls + spend.unpriced_calls)
+        counts = {name: getattr(old, name) + getattr(spend, name) for name in _COUNTS}
+        sums[key] = msgspec.structs.replace(old, **counts, priced_usd=priced)
     return [sums[key] for key in sorted(sums)]
 
 
-_COUNTS = ("calls", "prompt_tokens", "completion_tokens", "cached_tokens", "cache_write_tokens")
+_COUNTS = ("calls", "prompt_tokens", "completion_tokens", "cached_tokens", "cache_write_tokens", "unpriced_calls")
 
 
 # Where the next beginning ends.
@@ -263,7 +270,8 @@ def anchor_of(
 
 def _quiet(story: Story, events: tuple[Event, ...], point: Event) -> bool:
     """Whether nothing reaches over the point: no call, no trip, no stretch of time."""
-    if point.meta is None or point.meta.status != "running":
+    meta = point.meta
+    if meta is None or meta.status == "paused" or isinstance(meta.waiting_on, Children | FanOutWorkers):
         return False
     place, at = point.place, point.at
     if any(event.at > at for event in events[:place]) or any(event.at < at for event in events[place:]):
@@ -271,9 +279,10 @@ def _quiet(story: Story, events: tuple[Event, ...], point: Event) -> bool:
     for call in story.calls:
         if call.place < place and (call.is_unknown or (call.evidence_offset or 0) >= point.offset):
             return False
+    trips = [trip for trip in story.trips.attempts if trip.place < place]
+    if trips and trips[-1].succeeded and (trips[-1].usage_offset is None or trips[-1].usage_offset > point.offset):
+        return False  # its bill may still come
     for trip in story.trips.attempts:
-        if trip.place < place and trip.succeeded and (trip.usage_offset is None or trip.usage_offset > point.offset):
-            return False
         spent = -(-(trip.record.duration_ms) // 1000) + -(-(trip.record.backoff_ms or 0) // 1000)
         if trip.place > place and trip.record.at - spent < at:
             return False
@@ -311,7 +320,9 @@ def _anchored(
         sum(bill.cost_usd is None for bill in bills) + (base.unpriced if base else 0),
         sum(b.cost_usd is not None and b.cost_reported_by_provider is not True for b in bills)
         + (base.computed if base else 0),
-        seconds, _both(base.spend if base else [], _spend_of(bills, mask), bills, mask), None, window, at + 8 + point.size,
+        sum(trip.place < point.place for trip in story.trips.unbilled) + (base.unbilled if base else 0),
+        seconds, _both(base.spend if base else [], _spend_of(bills, mask), bills, mask), None,
+        window, at + 8 + point.size,
     )  # fmt: skip
 
 
@@ -321,7 +332,10 @@ def _spend_of(bills: list[Any], mask: Masker) -> list[Spend]:
         row = sums.setdefault(paid_by(r, mask), [0] * 6)
         more = (1, r.prompt_tokens, r.completion_tokens, r.cached_tokens, r.cache_write_tokens, r.cost_usd is None)
         row[:] = [a + b for a, b in zip(row, more, strict=True)]
-    return [Spend(*key, *row[:5], 0.0, row[5]) for key, row in sorted(sums.items())]
+    return [
+        Spend(stage, model, row[0], row[1], row[2], row[3], row[4], 0.0, row[5])
+        for (stage, model), row in sorted(sums.items())
+    ]
 
 
 def _window(story: Story, point: Event) -> bytes | None:

@@ -129,7 +129,10 @@ class Index:
         return None if found is None else bytes(found[0])
 
     def write(
-        self, rows: Iterable[tuple[bytes, Summary]], gone: Iterable[str] = (), longs: Iterable[tuple[str, bytes | None]] = (),
+        self,
+        rows: Iterable[tuple[bytes, Summary]],
+        gone: Iterable[str] = (),
+        longs: Iterable[tuple[str, bytes | None]] = (),
     ) -> None:
         """Put rows in, all or none; what another process wrote meanwhile is written over."""
         with _told():
@@ -179,12 +182,17 @@ class Index:
 def _told() -> Iterator[None]:
     try:
         yield
-    except sqlite3.OperationalError as no:  # locked, full, read-only, cannot open
-        if "malformed" in str(no) or "no such" in str(no) or "has no column" in str(no):
-            raise IndexDamaged(str(no)) from None
-        raise IndexOutOfReach(str(no)) from None
-    except (sqlite3.DatabaseError, OverflowError) as no:
+    except sqlite3.Error as no:
+        kind = getattr(no, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF
+        raise (IndexOutOfReach if kind in _OUT_OF_REACH else IndexDamaged)(str(no)) from None
+    except OverflowError as no:
         raise IndexDamaged(str(no)) from None
+
+
+_OUT_OF_REACH = frozenset({
+    sqlite3.SQLITE_PERM, sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_IOERR,
+    sqlite3.SQLITE_FULL, sqlite3.SQLITE_CANTOPEN,
+})  # fmt: skip
 
 
 _encode = msgspec.msgpack.Encoder().encode

@@ -33,7 +33,7 @@ NONE_TOLD = "(none told)"
 
 
 def _read(asked: Asked) -> list[Summary]:
-    found: Iterable[Summary] = asked.summaries if hasattr(asked, "summaries") else asked  # type: ignore[union-attr]
+    found: Iterable[Summary] = asked.summaries if hasattr(asked, "summaries") else asked
     return [summary for summary in found if summary.trouble is None]
 
 
@@ -70,11 +70,14 @@ STATS = _table(
         Column("unpriced_calls", "u64", "unpriced_calls", "bills without a figure: what they cost is in no sum"),
         Column("cost_usd", "usd", "cost_usd", "the whole sum; a gap if one bill has no figure"),
         *(
-            Column(f"seconds_{bucket}", "u64", bucket, f"time that went to {bucket.replace('_', ' ')}; only of whole runs")
+            Column(f"seconds_{bucket}", "u64", bucket, "time that went to it; a gap where groups are parts of runs")
             for bucket in BUCKETS
         ),
     ),
 )
+
+
+_NO_SECONDS: list[int | None] = [None] * len(BUCKETS)
 
 
 @dataclass
@@ -99,7 +102,7 @@ class _Group:
         unpriced = sum(s.unpriced_calls for s in self.spend)
         priced = float(sum(s.priced_usd for s in self.spend))
         tokens = ("calls", "prompt_tokens", "completion_tokens", "cached_tokens", "cache_write_tokens")
-        seconds = dict(zip((f"seconds_{b}" for b in BUCKETS), self.seconds or [None] * len(BUCKETS), strict=True))
+        seconds = dict(zip((f"seconds_{b}" for b in BUCKETS), self.seconds or _NO_SECONDS, strict=True))
         return {
             "group": group, "runs": self.runs, **{f"n_{w}": self.statuses.get(w, 0) for w in SHARED},
             "n_needs_person": self.needs_person, "n_unknown": self.unknown,
@@ -169,7 +172,7 @@ def failures_df(asked: Asked) -> "pd.DataFrame":
         if summary.failure is not None:
             f = summary.failure
             groups.setdefault((f.stage or "", f.tool or "", f.text), []).append(summary)
-    rows = []
+    rows: list[dict[str, Any]] = []
     for (stage, tool, text), alike in groups.items():
         moved = [row["moved_at"] for row in (s.row for s in alike) if row["moved_at"] is not None]
         rows.append({
@@ -203,7 +206,7 @@ STANDING = _table(
 
 def standing_df(asked: Asked) -> "pd.DataFrame":
     """Runs that are not over: those that need a person first, and among them those that stand longest."""
-    rows = []
+    rows: list[dict[str, Any]] = []
     for summary in _read(asked):
         row = summary.row
         if row["terminal"] is not False:

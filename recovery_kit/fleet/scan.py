@@ -6,7 +6,7 @@ Belongs here: putting summaries together in the order of their places, and the f
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from recovery_kit.frames.columns import Column, Table, frame_of
 from recovery_kit.frames.runs_table import RUNS_BARE, SEVERITIES
@@ -80,7 +80,8 @@ def scan(
     runs = _handed_in(source)
     if runs is not None:
         return Scan(runs.label, tuple(_each(runs, progress)))
-    listing = list_places(source)  # type: ignore[arg-type]
+    assert not isinstance(source, Mapping)
+    listing = list_places(source)
     work = batches(listing.places, batch_bytes)
     found: dict[str, Summary] = {}
     for batch in done(work, executor, verified=verified, timeout=timeout):
@@ -115,15 +116,15 @@ def _handed_in(source: AnySource | Runs) -> Runs | None:
     if isinstance(source, Runs):
         return source
     if isinstance(source, Mapping):
-        return open_runs(source)
+        return open_runs(cast(Mapping[str, bytes], source))
     return None
 
 
 def _each(runs: Runs, progress: Told | None) -> Iterable[Summary]:
-    for number, run in enumerate(sorted(runs.values(), key=lambda run: run.source), 1):
+    for number, run in enumerate(sorted(runs.agent_runs, key=lambda run: run.source), 1):
         yield summary_or_trouble(run)
         if progress:
-            progress(number, len(runs))
+            progress(number, len(runs.agent_runs))
 
 
 def summary_or_trouble(run: Run) -> Summary:

@@ -13,7 +13,8 @@ import msgspec
 from recovery_kit.display import Masker, storable
 from recovery_kit.errors import RecoveryKitError
 from recovery_kit.formats import rundir
-from recovery_kit.frames.columns import cells_of
+from recovery_kit.formats.framing import OTHER
+from recovery_kit.frames.columns import add_cells
 from recovery_kit.frames.runs_table import RUNS_BARE as TABLE
 from recovery_kit.history.clock import BUCKETS
 from recovery_kit.history.prompts import Prompt
@@ -63,7 +64,7 @@ class Summary(msgspec.Struct, frozen=True, array_like=True):
     spend: list[Spend]
     failure: Failure | None
     asked_at: int | None
-    """Since when the question that stands open waits for a person (Unix seconds); None where none does or none tells."""
+    """Since when the open question waits for a person (Unix seconds); None where none does or none tells."""
     task: str | None
     error: str | None
     answer: str | None
@@ -93,24 +94,36 @@ def summary_at(place: Place, *, verified: bool = False) -> Summary:
 
 
 def counted_summary(run: Run) -> Summary:
-    """The summary of a run nothing of which was read so far, with the bytes that it took. Raises what reading raises."""
+    """The summary of a run that nobody has read so far, with the bytes that it took. Raises what reading raises.
+
+    Where a look at the frames shows damage the run is judged whatever its depth: what lies behind a tear counts.
+    """
     counted = CountedSource(run._source)
     run._source = counted
+    framing = run.journal.framing
+    if framing.torn_at is not None or OTHER in framing.kinds or 0 in framing.lengths:
+        run._verified = True
     return summary_of(run, counted)
 
 
 def unreadable(source: str, no: Exception) -> Summary:
     """The summary of a run that could not be read. Of an error only its kind is told: its text may be text of a run."""
     why = "it cannot be read" if isinstance(no, OSError | RecoveryKitError) else "the kit cannot take it"
-    return Summary(source, [], [], [], None, None, None, None, None, False, 0, 0, 0, f"{why} ({type(no).__name__})")
+    return untold(source, f"{why} ({type(no).__name__})")
+
+
+def untold(source: str, trouble: str) -> Summary:
+    """The summary of a run of which nothing but a trouble is known."""
+    return Summary(source, [], [], [], None, None, None, None, None, False, 0, 0, 0, trouble)
 
 
 def summary_of(run: Run, counted: CountedSource | None = None) -> Summary:
     """The summary of a run at its own depth. Raises what reading raises."""
     trouble = _not_given(run)
     if trouble is not None:
-        return Summary(run.source, [], [], [], None, None, None, None, None, False, 0, 0, 0, trouble)
-    cells = cells_of(TABLE, [run])
+        return untold(run.source, trouble)
+    cells: dict[str, list[Any]] = {name: [] for name in NAMES}
+    add_cells(cells, TABLE, run)
     meta, mask = run.meta, run.masker
     seconds, spend, failure, asked_at = run.ask(lambda story: _sums(story, mask))
     if failure is not None:
@@ -147,7 +160,8 @@ def _not_given(run: Run) -> str | None:
 
 def _sums(story: Story, mask: Masker) -> tuple[list[int], list[Spend], Failure | None, int | None]:
     account = story.time_account
-    seconds = [account.seconds[bucket] for bucket in BUCKETS] if account else []
+    spent = account.seconds if account else None
+    seconds = [spent[bucket] for bucket in BUCKETS] if spent else []
     return seconds, _spend(story, mask), _failure(story), _asked(story.prompts)
 
 

@@ -124,7 +124,8 @@ def _event(before: Summary | None, now: Summary, replaced: bool) -> Event | None
         if not changed and not replaced:
             return None
     shown = ("status", "waits_on", "needs_person", "n_unknown", "stage", "iteration", "moved_at")
-    return Event("replaced" if replaced else what, run_id, now.source, **{n: row[n] for n in shown}, before=changed or None)
+    told = {name: row[name] for name in shown}
+    return Event("replaced" if replaced else what, run_id, now.source, **told, before=changed or None)
 
 
 def _folders(source: AnySource) -> str | None:

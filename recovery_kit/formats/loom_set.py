@@ -15,6 +15,9 @@ from .loom_shape import BadShape, BadText, parse_text, version_of
 from .loom_tree import PRIVATE, RUNTIME, EntryKind, NotPlain, Tree, shown_path
 from .loom_v3 import OtherFormat, misplaced, parse_checkpoint
 
+UNREAD = "it cannot be read"
+"""How a finding begins about what this user or this disk does not give."""
+
 _KEY = re.compile(r"[0-9a-f]{64}")
 _NUMBERED = re.compile(r"([0-9]{8})\.json")
 
@@ -179,7 +182,7 @@ def _of_error(no: OSError, path: str) -> tuple[Problem, str, str]:
 
 
 def _unreadable(no: OSError) -> str:
-    return f"it cannot be read ({type(no).__name__})"
+    return f"{UNREAD} ({type(no).__name__})"
 
 
 def _not_plain(kind: EntryKind, expected: str) -> str:

@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from recovery_kit.formats.bulk import collector_off
 from recovery_kit.history.places import point_before, point_offsets
-from recovery_kit.runs.collection import Runs
+from recovery_kit.runs.collection import AnyRun, Runs
+from recovery_kit.runs.loom_run import LoomRun
 from recovery_kit.runs.run import Run
 
 from .arrays import ARRAYS, texts, whole_numbers, words
+from .loom_rows import as_loom
 from .safe_text import SafeText
 
 if TYPE_CHECKING:
@@ -75,7 +77,7 @@ KEYS = (
 )
 """Cells of the run, not of the row."""
 
-AnyRuns = Run | Runs | Iterable[Run]
+AnyRuns = AnyRun | Runs | Iterable[AnyRun]
 
 
 def build(table: Table, runs: AnyRuns, text: bool = False) -> "pd.DataFrame":
@@ -86,9 +88,10 @@ def build(table: Table, runs: AnyRuns, text: bool = False) -> "pd.DataFrame":
 def cells_of(table: Table, runs: AnyRuns, text: bool = False) -> dict[str, list[Any]]:
     """The cells of a table as plain values by column: masked, and fit to be kept or sent elsewhere."""
     cells: dict[str, list[Any]] = {name: [] for name in table.names}
+    of_looms = as_loom(table)
     with collector_off():
         for run in each(runs):
-            _add(cells, table, run, text)
+            add_cells(cells, of_looms if isinstance(run, LoomRun) else table, run, text)
     return cells
 
 
@@ -100,9 +103,9 @@ def frame_of(table: Table, cells: Mapping[str, list[Any]]) -> "pd.DataFrame":
     return pd.DataFrame(arrays, columns=list(table.names))
 
 
-def _add(cells: dict[str, list[Any]], table: Table, run: Run, text: bool) -> None:
-    """Add one run's rows."""
-    rows = run.ask(lambda story: list(table.rows(run)))
+def add_cells(cells: dict[str, list[Any]], table: Table, run: AnyRun, text: bool = False) -> None:
+    """Add one run's rows, of a table whose rows and cells are those of its system."""
+    rows = run.ask(lambda story: list(table.rows(run)))  # type: ignore[arg-type]
     safe = SafeText(run.masker)
     for column in KEYS:
         cells[column.name] += safe.shorts([_getter(column.of)(run)]) * len(rows)
@@ -110,9 +113,9 @@ def _add(cells: dict[str, list[Any]], table: Table, run: Run, text: bool) -> Non
         _fill(cells, column, rows, run, safe, text)
 
 
-def each(runs: AnyRuns) -> Iterator[Run]:
+def each(runs: AnyRuns) -> Iterator[AnyRun]:
     """The runs, one at a time."""
-    if isinstance(runs, Run):
+    if isinstance(runs, Run | LoomRun):
         yield runs
     else:
         yield from runs.values() if isinstance(runs, Mapping) else runs
@@ -122,7 +125,9 @@ def _getter(where: Where) -> Callable[[Any], Any]:
     return attrgetter(where) if isinstance(where, str) else where
 
 
-def _fill(cells: dict[str, list[Any]], column: Column, rows: list[Any], run: Run, safe: SafeText, text: bool) -> None:
+def _fill(
+    cells: dict[str, list[Any]], column: Column, rows: list[Any], run: AnyRun, safe: SafeText, text: bool
+) -> None:
     """Add one run's cells to a column."""
     values = list(map(_getter(column.of), rows))
     names = column.names
@@ -137,6 +142,7 @@ def _fill(cells: dict[str, list[Any]], column: Column, rows: list[Any], run: Run
         cells[names[1]] += map(_getter(column.offset), rows)
         cells[names[2]] += map(utf8_size, values)
     elif column.kind == "point":
+        assert isinstance(run, Run), column.name  # of a workflow they are numbers
         points = point_offsets(run.told.reading())
         cells[names[0]] += [point_before(value, points) for value in values]
     else:

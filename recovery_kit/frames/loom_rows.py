@@ -7,7 +7,7 @@ A column that is not named here has no meaning for a workflow and stays a gap; s
 import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec import UNSET
@@ -16,7 +16,8 @@ from recovery_kit.history.loom_story import LoomCall, LoomPrompt, Moment, second
 from recovery_kit.records.loom import LoomFinding
 from recovery_kit.runs.loom_run import LoomRun
 
-from .columns import Column, Kind, Table
+if TYPE_CHECKING:
+    from .columns import Column, Kind, Table
 
 Cells = Mapping[str, Callable[[Any], Any]]
 
@@ -29,14 +30,18 @@ class _Loom:
     cells: Cells
 
 
-def as_loom(table: Table) -> Table:
+def as_loom(table: "Table") -> "Table":
     """The table with the same columns, filled from IntLoom Runs."""
     loom = _TABLES.get(table.name)
-    rows: Any = (lambda run: ()) if loom is None else loom.rows
-    return replace(table, rows=rows, columns=tuple(_column(c, loom.cells if loom else {}) for c in table.columns))
+    return filled(table, loom.rows, loom.cells) if loom else filled(table, lambda run: (), {})
 
 
-def _column(column: Column, cells: Cells) -> Column:
+def filled(table: "Table", rows: Callable[[LoomRun], Iterable[Any]], cells: Cells) -> "Table":
+    """The table with these rows, its cells by the column's name."""
+    return replace(table, rows=rows, columns=tuple(_column(c, cells) for c in table.columns))  # type: ignore[arg-type]
+
+
+def _column(column: "Column", cells: Cells) -> "Column":
     of = cells.get(column.name, _gap)
     kind: Kind = "u64" if column.kind == "point" else column.kind
     offset = cells.get("offset", _gap) if column.kind == "long" else None

@@ -66,13 +66,13 @@ class RunRow(NamedTuple):
 
     @property
     def stage(self) -> str | None:
-        state = self.run.story.fold()
+        state = self.run.told.fold()
         window = state.window.stage_name if state else ""
         return window or (self.told.current_stage if self.told else None) or None
 
     @property
     def wall_seconds(self) -> int | None:
-        account = self.run.story.time_account
+        account = self.run.told.time_account
         return account.wall_seconds if account else None
 
     @property
@@ -94,18 +94,18 @@ class RunRow(NamedTuple):
 
 
 def _row(run: Run, findings: Findings | None) -> Iterator[RunRow]:
-    story = run.story
+    story = run.told
     state = story.fold()
     bills = [bill for bill in story.trips.bills if not bill.behind_tear]
     yield RunRow(
         run, run.meta, (state.skim_meta() if state else None) or run.meta,
-        wait_of(story.meta, story.files.fan_out), story.cost if bills else None, usage_totals(story.trips),
+        wait_of(story.meta, story.files.fan_out, story.files.open_point), story.cost if bills else None, usage_totals(story.trips),
         story.files.fan_out, None if findings is None else tuple(findings(run)),
     )  # fmt: skip
 
 
 def _story(count: Callable[[Any], Any]) -> Callable[[RunRow], Any]:
-    return lambda row: count(row.run.story)
+    return lambda row: count(row.run.told)
 
 
 _COLUMNS = (

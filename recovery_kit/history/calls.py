@@ -11,6 +11,7 @@ from typing import Literal
 
 from recovery_kit.records.journal import BatchCall, ToolBatch, ToolCallDone
 
+from .approvals import passes_unasked, surely_asked
 from .events import Event
 from .lives import Life, SilentStandIn, is_stand_in, life_at, silent_stand_ins
 from .windows import text_of
@@ -100,7 +101,7 @@ def calls(events: Sequence[Event], all_lives: Sequence[Life]) -> tuple[Call, ...
         if item.call.result is None:
             groups[_key(item)].append(item)
     results = _pair(events, handed)
-    refused = _refusals(events, groups, results)
+    refused = _refusals(events, all_lives, groups, results)
     open_ids = {key[1] for key in groups if not results.get(key)}
     silent = _silent(events, groups, results, open_ids)
     rows = []
@@ -119,64 +120,99 @@ def _key(item: _Handed) -> _Key:
 
 def _pair(events: Sequence[Event], handed: Sequence[_Handed]) -> dict[_Key, list[Event]]:
     """Completions by the calls they can belong to: by execution id where it is there, else by iteration and call id."""
-    by_execution: dict[str, _Key] = {}
+    by_execution: dict[str, list[_Key]] = defaultdict(list)
     by_call: dict[tuple[int, str], list[_Key]] = defaultdict(list)
+    iterations: dict[int, int] = {}
     for item in handed:
         if item.call.result is None:
+            key = _key(item)
+            iterations[key[0]] = item.batch.iteration
             if item.call.execution_id:
-                by_execution[item.call.execution_id] = _key(item)
-            by_call[item.batch.iteration, item.call.id].append(_key(item))
+                by_execution[item.call.execution_id].append(key)
+            by_call[item.batch.iteration, item.call.id].append(key)
     paired: dict[_Key, list[Event]] = defaultdict(list)
     for event in events:
         if event.kind != "ToolCallDone":
             continue
         done: ToolCallDone = event.record
-        key = by_execution.get(done.execution_id) if done.execution_id else None
-        if key is None:
-            earlier = [k for k in by_call.get((done.iteration, done.call_id), ()) if k[0] < event.place]
-            fitting = [k for k in earlier if not (done.execution_id and k[2])]
-            key = fitting[-1] if fitting else None
-        if key is not None:
-            paired[key].append(event)
+        named = [k for k in by_execution.get(done.execution_id, ()) if k[0] < event.place] if done.execution_id else []
+        if named:  # an id that several batches have is taken for the batch of that turn
+            turn = [k for k in named if (iterations[k[0]], k[1]) == (done.iteration, done.call_id)]
+            paired[(turn or named)[-1]].append(event)
+            continue
+        earlier = [k for k in by_call.get((done.iteration, done.call_id), ()) if k[0] < event.place]
+        fitting = {k for k in earlier if not (done.execution_id and k[2])}
+        newest = [k for k in fitting if k[0] == max(fitting)[0]]
+        if len(newest) == 1:  # of several executions that it could be of, it is given to none
+            paired[newest[0]].append(event)
     return paired
 
 
 def _refusals(
-    events: Sequence[Event], groups: Mapping[_Key, list[_Handed]], results: Mapping[_Key, list[Event]]
+    events: Sequence[Event],
+    all_lives: Sequence[Life],
+    groups: Mapping[_Key, list[_Handed]],
+    results: Mapping[_Key, list[Event]],
 ) -> dict[_Key, Event]:
-    """Calls without a result that a person refused. A batch asks in call order, so the answers are in call order too."""
+    """Calls without a result of which a refusal is on record, and no other call can be meant by it."""
     batches = [event for event in events if event.kind == "ToolBatch"]
-    found: dict[_Key, Event] = {}
-    taken: set[_Key] = set()
+    asked: dict[tuple[int, str], list[Event]] = defaultdict(list)
+    granted: dict[tuple[int, str], bool] = {}
+    lasting: set[tuple[int, str]] = set()  # by life: no grant survives a restart
     for event in events:
         if event.kind != "Interaction" or event.record.kind != "tool_approval":
             continue
-        batch = _asked_by(event, batches)
-        if batch is None:
-            continue
-        keys = [
-            (batch.place, call.id, call.execution_id)
-            for call in batch.record.calls
-            if call.result is None and call.name == event.record.tool
-        ]
-        refused = _is_refusal(event)
-        fitting = [key for key in keys if key not in taken and (not refused or not _answered(results.get(key, [])))]
-        if fitting:
-            taken.add(fitting[0])
-            if refused:
-                found[fitting[0]] = event
+        life, tool = life_at(all_lives, event.place), event.record.tool
+        batch = _asked_by(event, batches, life)
+        if batch is not None and tool is not None:
+            asked[batch.place, tool].append(event)
+            if _grants(event):
+                lasting.add((life.index, tool))
+            granted[batch.place, tool] = (life.index, tool) in lasting
+    found: dict[_Key, Event] = {}
+    for batch in batches:
+        for tool in {place_tool[1] for place_tool in asked if place_tool[0] == batch.place}:
+            open_calls = [call for call in batch.record.calls if call.result is None and call.name == tool]
+            keys = [(batch.place, call.id, call.execution_id) for call in open_calls]
+            answers = [results.get(key, []) for key in keys]
+            unasked = [
+                not _denied(answer) and (granted[batch.place, tool] or passes_unasked(call.name, call.arguments))
+                for call, answer in zip(open_calls, answers, strict=True)
+            ]
+            fits = [[_fits(question, answer) for answer in answers] for question in asked[batch.place, tool]]
+            for place, number in surely_asked(fits, unasked).items():
+                if _is_refusal(asked[batch.place, tool][number]):
+                    found[keys[place]] = asked[batch.place, tool][number]
     return {key: event for key, event in found.items() if len(groups.get(key, ())) == 1}
 
 
-def _asked_by(event: Event, batches: Sequence[Event]) -> Event | None:
-    """The batch during which a question was asked: the newest before its record that is not later than the question."""
-    before = [b for b in batches if b.place < event.place and b.at <= event.record.asked_at]
+def _fits(question: Event, results: Sequence[Event]) -> bool:
+    """Whether a settled question can have been about a call with those results."""
+    if _is_refusal(question):
+        return not _answered(results)
+    allowed = getattr(question.record.settlement, "answered", None) is not None
+    return not (allowed and _denied(results))
+
+
+def _denied(results: Sequence[Event]) -> bool:
+    return any(derived(text_of(e.record.result))[0] == "denied" for e in results)
+
+
+def _asked_by(event: Event, batches: Sequence[Event], life: Life) -> Event | None:
+    """The batch during which a question was asked: the newest of its life before its record and not later than it."""
+    before = [b for b in batches if life.first <= b.place < event.place and b.at <= event.record.asked_at]
     return before[-1] if before else None
 
 
 def _is_refusal(event: Event) -> bool:
     answer = getattr(event.record.settlement, "answered", None)
     return answer is not None and answer.approved is False
+
+
+def _grants(event: Event) -> bool:
+    """Whether an approval covers later calls too, which are then not asked for."""
+    answer = getattr(event.record.settlement, "answered", None)
+    return answer is not None and answer.approved is True and answer.scope in ("stage", "session", "run")
 
 
 def _answered(done: Sequence[Event]) -> bool:

@@ -9,7 +9,15 @@ from dataclasses import dataclass
 from heapq import heappop, heappush
 from typing import Literal, NamedTuple
 
-from recovery_kit.records.meta import AtInteractionPoint, Children, FanOutWorkers, TaintGate, ToolApproval, UserPrompt
+from recovery_kit.records.meta import (
+    AtInteractionPoint,
+    Children,
+    FanOutWorkers,
+    TaintGate,
+    ToolApproval,
+    UserPrompt,
+    WaitingOn,
+)
 
 from .calls import Call
 from .events import Event
@@ -68,12 +76,12 @@ def time_account(
     stop = max([start, *(event.at for event in events), *([newest] if newest is not None else [])])
     claims = [
         *_gaps(events, all_lives),
-        *_stretches(events, all_lives, stop, "paused"),
+        *_paused(events, stop),
         *_asked(events),
         *_model(events),
         *_backoff(events),
         *_tools(calls, all_lives, stop),
-        *_stretches(events, all_lives, stop, "children"),
+        *_children(events, all_lives, stop),
     ]
     return TimeAccount(start, stop, _placed(claims, start, stop))
 
@@ -101,14 +109,28 @@ def _gaps(events: Sequence[Event], all_lives: Sequence[Life]) -> Iterator[Interv
     """Between the last record of a life and the first of the next. A parked run writes nothing, so its silence does not
     say when the process went."""
     for life, following in zip(all_lives, all_lives[1:], strict=False):
-        meta = next((e.meta for e in reversed(events[life.first : life.last + 1]) if e.meta is not None), None)
+        status, waiting = _last_word(events, life)
         bucket: Bucket = "no_process"
-        if meta is not None and meta.status == "paused":
+        if status == "paused":
             bucket = "paused"
-        elif meta is not None and meta.status == "waiting_input" and isinstance(meta.waiting_on, _PERSON + _CHILDREN):
+        elif status == "waiting_input" and isinstance(waiting, _PERSON + _CHILDREN):
             if not _settled_since(events, life):
                 bucket = "unknown"
         yield Interval(life.ended_at, following.began_at, bucket, events[life.last].offset)
+
+
+def _last_word(events: Sequence[Event], life: Life) -> tuple[str | None, WaitingOn | None]:
+    """Status and wait when a life ends. Of an earlier life's only a pause and an open point hold: a restart brings those
+    two back and nothing else (leviath-run-directory 5.2, steps 11 and 12)."""
+    status: str | None = None
+    for event in reversed(events[: life.last + 1]):
+        if event.kind == "StatusChanged" and status is None:
+            status = event.record.status
+        elif event.meta is not None:
+            status, waiting = status or event.meta.status, event.meta.waiting_on
+            own = event.place >= life.first
+            return (status, waiting) if own or status == "paused" or isinstance(waiting, AtInteractionPoint) else (None, None)
+    return status, None
 
 
 def _settled_since(events: Sequence[Event], life: Life) -> bool:
@@ -121,32 +143,42 @@ def _settled_since(events: Sequence[Event], life: Life) -> bool:
     return False
 
 
-def _stretches(events: Sequence[Event], all_lives: Sequence[Life], stop: int, bucket: Bucket) -> Iterator[Interval]:
-    """Stretches in which the run's own status says so, within each life."""
+def _paused(events: Sequence[Event], stop: int) -> Iterator[Interval]:
+    """Stretches in which the status says paused, whatever processes came and went: a restart pauses again."""
+    since: Event | None = None
+    for event in events:
+        status = event.record.status if event.kind == "StatusChanged" else event.meta.status if event.meta else None
+        if status == "paused" and since is None:
+            since = event
+        elif status not in (None, "paused") and since is not None:
+            yield Interval(since.at, event.at, "paused", since.offset)
+            since = None
+    if since is not None:
+        yield Interval(since.at, stop, "paused", since.offset)
+
+
+def _children(events: Sequence[Event], all_lives: Sequence[Life], stop: int) -> Iterator[Interval]:
+    """Stretches in which the run says that it waits for children, within each life: a restart does not wait again."""
     for life in all_lives:
         since: Event | None = None
         for event in events[life.first : life.last + 1]:
-            state = _state(event, bucket)
-            if state is None:
-                continue
-            if state and since is None:
+            waits = _waits_for_children(event)
+            if waits and since is None:
                 since = event
-            elif not state and since is not None:
-                yield Interval(since.at, event.at, bucket, since.offset)
+            elif waits is False and since is not None:
+                yield Interval(since.at, event.at, "children", since.offset)
                 since = None
         if since is not None:
             end = stop if life is all_lives[-1] else life.ended_at
-            yield Interval(since.at, end, bucket, since.offset)
+            yield Interval(since.at, end, "children", since.offset)
 
 
-def _state(event: Event, bucket: Bucket) -> bool | None:
-    """Whether a record says that the run is in that state; None where it does not say."""
+def _waits_for_children(event: Event) -> bool | None:
+    """None where a record does not say."""
     if event.kind == "StatusChanged":
-        return event.record.status == "paused" if bucket == "paused" else None
+        return None if event.record.status == "waiting_input" else False
     if event.meta is None:
         return None
-    if bucket == "paused":
-        return event.meta.status == "paused"
     return event.meta.status == "waiting_input" and isinstance(event.meta.waiting_on, _CHILDREN)
 
 

@@ -103,16 +103,23 @@ def _take(drafts: list[_Draft], event: Event) -> None:
     if event.kind == "Header":
         life.world_id, life.offset = event.record.identity.world_id, event.offset
     elif event.kind == "OwnershipChanged":
-        life.world_id, life.offset, life.restarting = event.record.world_id, event.offset, False
+        if life.restarting and len(drafts) > 1 and drafts[-2].world_id == event.record.world_id:
+            life = _rejoined(drafts)
+        else:
+            life.world_id, life.offset, life.restarting = event.record.world_id, event.offset, False
     elif is_stand_in(event):
         life.stand_ins.append((event.record.execution_id or event.record.call_id, event.offset))
     elif event.kind == "Progress" and life.restarting and len(drafts) > 1:
-        # A run paged in again by the process that already owns it goes on with Progress (5.10): no new life.
-        drafts.pop()
-        before = drafts[-1]
-        before.stand_ins += life.stand_ins
-        life = before
+        life = _rejoined(drafts)
     life.last, life.ended_at = event.place, max(life.ended_at, event.at)
+
+
+def _rejoined(drafts: list[_Draft]) -> _Draft:
+    """The life that a reload belongs to after all: a run paged in again by the process that already owns it, which goes
+    on with Progress or names the same world once more (5.10), is no new life."""
+    reload = drafts.pop()
+    drafts[-1].stand_ins += reload.stand_ins
+    return drafts[-1]
 
 
 def life_at(all_lives: Sequence[Life], place: int) -> Life:

@@ -4,13 +4,15 @@ and the verdict.
 Certainty follows from the saved boundary alone. (intloom-recovery Part 3, Part 4)
 """
 
+import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Literal
 
-from msgspec import UNSET
+from msgspec import UNSET, to_builtins
 
+from recovery_kit.display import Drawn
 from recovery_kit.records.loom import Boundary, Checkpoint, Checkpoint1, Commit, Cursor, LoomFinding, StageState
 
 Certain = Literal["done", "unknown", "not_started"]
@@ -39,7 +41,7 @@ STOPPED_UNSURE = frozenset({"RUN_INTERRUPTED", "RUN_STOPPED", "RUN_CHECKPOINT_FA
 
 
 @dataclass(frozen=True, slots=True)
-class Moment:
+class Moment(Drawn):
     """One saved boundary, of either format. Texts are raw."""
 
     index: int
@@ -170,6 +172,21 @@ def moment_of(c: Checkpoint1) -> Moment:
     )  # fmt: skip
 
 
+def says(moment: Moment) -> str:
+    """What a boundary says in short: how it ended, what was answered or asked, the outcome. Raw text."""
+    if moment.error_code is not None:
+        return f"{moment.error_code}: {moment.error or ''}"
+    if moment.has_answer:
+        return f"answered {_json(moment.answer)}"
+    if moment.action is not None:
+        return f"asks {_json(moment.action.request)}"
+    return f"outcome {moment.outcome}" if moment.outcome is not None else ""
+
+
+def _json(value: Any) -> str:
+    return json.dumps(to_builtins(value), ensure_ascii=False)
+
+
 def calls_of(moments: Sequence[Moment]) -> tuple[LoomCall, ...]:
     """The ledger: every Call that the files prove, and every commit, in file order."""
     return tuple(sorted(_calls(moments), key=lambda call: (call.offset, call.kind == "commit")))
@@ -257,7 +274,7 @@ def _lost(prompt: LoomPrompt) -> LoomPrompt:
 
 
 @dataclass(frozen=True, slots=True)
-class LoomVerdict:
+class LoomVerdict(Drawn):
     """What can be said of a Run. Texts are raw: surfaces mask and escape them."""
 
     run_id: str

@@ -7,6 +7,7 @@ from typing import Literal
 
 from recovery_kit.records.journal import Answer, Answered
 from recovery_kit.records.meta import AtInteractionPoint, RunMeta, TaintGate, ToolApproval, UserPrompt, WaitingOn
+from recovery_kit.records.sidecars import OpenPoint
 
 from .events import Event
 from .lives import Life
@@ -52,7 +53,9 @@ class Prompt:
     """What `waiting_on` called it, for one without a record."""
 
 
-def prompts(events: Sequence[Event], all_lives: Sequence[Life], meta: RunMeta | None) -> tuple[Prompt, ...]:
+def prompts(
+    events: Sequence[Event], all_lives: Sequence[Life], meta: RunMeta | None, point: OpenPoint | None = None
+) -> tuple[Prompt, ...]:
     """Every question the files prove: settled ones in file order, then lost ones, then the one that stands open now."""
     settled = tuple(_settled(event, all_lives) for event in events if event.kind == "Interaction")
     lost = tuple(
@@ -60,16 +63,23 @@ def prompts(events: Sequence[Event], all_lives: Sequence[Life], meta: RunMeta | 
         for life in all_lives[:-1]
         if (waiting := _open_at_end(events, life)) is not None and not _came_back(events, life, waiting, meta)
     )
-    return settled + lost + open_now(meta, len(all_lives) - 1)
+    return settled + lost + open_now(meta, len(all_lives) - 1, point)
 
 
-def open_now(meta: RunMeta | None, life: int) -> tuple[Prompt, ...]:
-    """The question that `meta.json` says stands open."""
-    if meta is None or meta.status not in ("waiting_input", "paused"):
+def waits_for(meta: RunMeta, point: OpenPoint | None) -> WaitingOn | None:
+    """What a run that stands still waits on: `waiting_on`, or the point whose file is there. Engines before 0.3.9 write no
+    reason, and the file only while the run is parked at its point (leviath-run-directory 2.5)."""
+    if meta.status not in ("waiting_input", "paused"):
+        return None
+    return meta.waiting_on or (AtInteractionPoint() if point is not None else None)
+
+
+def open_now(meta: RunMeta | None, life: int, point: OpenPoint | None = None) -> tuple[Prompt, ...]:
+    """The question that `meta.json`, or the file of an open point, says stands open."""
+    waiting = waits_for(meta, point) if meta is not None else None
+    if waiting is None or type(waiting) not in ASKS_A_PERSON:
         return ()
-    if meta.waiting_on is None or type(meta.waiting_on) not in ASKS_A_PERSON:
-        return ()
-    return (_without_record(meta.waiting_on, "open", max(life, 0), False),)
+    return (_without_record(waiting, "open", max(life, 0), False),)
 
 
 def _settled(event: Event, all_lives: Sequence[Life]) -> Prompt:
@@ -104,6 +114,8 @@ def _open_at_end(events: Sequence[Event], life: Life) -> WaitingOn | None:
     """What a life waited on a person for when its records end, if no later record of it settles that."""
     for event in reversed(events[life.first : life.last + 1]):
         if event.kind == "Interaction":
+            return None
+        if event.kind == "StatusChanged" and event.record.status not in ("waiting_input", "paused"):
             return None
         if event.meta is not None:
             waits = event.meta.status in ("waiting_input", "paused")

@@ -141,8 +141,8 @@ class Story:
     @cached_property
     def prompts(self) -> tuple[Prompt, ...]:
         if not self.events:
-            return open_now(self.meta, 0)
-        return prompts(self.events, self.lives, self.meta)
+            return open_now(self.meta, 0, self.files.open_point)
+        return prompts(self.events, self.lives, self.meta, self.files.open_point)
 
     @cached_property
     def time_account(self) -> TimeAccount | None:
@@ -163,7 +163,7 @@ class Story:
             if event.kind != "ToolBatch" or event.offset == pending or event.behind_tear:
                 continue
             rows = tuple(c for c in self.calls if c.place == event.place and c.certainty == "unknown")
-            if rows and not self.turn_told(event, state):
+            if rows and not self.turn_landed(event, state):
                 return HiddenBatch(event.record.iteration, event.offset, rows)
         return None
 
@@ -184,16 +184,18 @@ class Story:
         )  # fmt: skip
         return Pending(batch, hidden.offset, tuple(r for r, _ in held), tuple(o for _, o in held))
 
-    @staticmethod
-    def turn_told(batch: Event, state: Fold | None) -> bool:
-        """Whether the window has this very turn: one entry with all its calls, by id and name.
+    def turn_landed(self, batch: Event, state: Fold | None) -> bool:
+        """Whether this very turn came into the window: one entry with all its calls, by id and name. It may have left
+        since, by compaction or for want of room, so the windows since the batch count too.
 
         The engine itself looks for the first id alone, wherever it stands (`fold.landed`).
         """
         if state is None:
             return False
         wanted = [(call.id, call.name) for call in batch.record.calls]
-        turns = (e.kind for r in state.window.regions for e in r.entries() if isinstance(e.kind, AssistantTurn))
+        windows = (state.window, *(point.window for point in reversed(self.points) if point.offset > batch.offset))
+        regions = {id(region): region for window in windows for region in window.regions}
+        turns = (e.kind for r in regions.values() for e in r.entries() if isinstance(e.kind, AssistantTurn))
         return any([(call.id, call.name) for call in turn.tool_calls] == wanted for turn in turns)
 
     def stage_of(self, call: Call) -> str | None:

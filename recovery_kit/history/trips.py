@@ -1,9 +1,11 @@
 """Trips to providers and what they cost. A trip is not a bill, free is not unknown, and a sum is exact only if every
 answered trip is in it with the provider's own figure (frames: attempts, failovers, inferences; 0.5-to-0.6 N5.3, N5.6)."""
 
+import sys
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import copysign, isfinite
 from typing import Literal
 
 from recovery_kit.records.journal import InferenceAttempt, InferenceFailover, InferenceUsage
@@ -153,7 +155,7 @@ class Cost:
     priced_usd: float
     """Sum of the figures that are known."""
     total_usd: float | None
-    """None if a bill has no figure."""
+    """None if a bill has no figure (or no number holds the sum)."""
     exact: bool
     """Every answered trip is in the sum with the provider's own figure."""
     priced_calls: int
@@ -161,7 +163,7 @@ class Cost:
     free_calls: int
     """Known to cost 0.0."""
     computed_calls: int
-    """Figures worked out from rates."""
+    """Figures said to be worked out from rates. One of which nobody says whose it is counts as neither."""
     behind_tear_usd: float
     """Priced bills behind a tear; in none of the other sums."""
 
@@ -171,14 +173,21 @@ def cost(found: Trips) -> Cost:
     bills = [bill.record for bill in found.bills if not bill.behind_tear]
     figures = [record.cost_usd for record in bills if record.cost_usd is not None]
     unpriced = len(bills) - len(figures)
-    computed = sum(1 for r in bills if r.cost_usd is not None and r.cost_reported_by_provider is not True)
+    computed = sum(1 for r in bills if r.cost_usd is not None and r.cost_reported_by_provider is False)
+    vouched = all(r.cost_reported_by_provider is True for r in bills if r.cost_usd is not None)
     unbilled = any(not trip.behind_tear for trip in found.unbilled)
-    behind = sum(b.record.cost_usd or 0.0 for b in found.bills if b.behind_tear)
-    priced = float(sum(figures))
+    behind, _ = _added([b.record.cost_usd or 0.0 for b in found.bills if b.behind_tear])
+    priced, held = _added(figures)
     return Cost(
-        priced, None if unpriced else priced, not (unpriced or computed or unbilled), len(figures), unpriced,
+        priced, None if unpriced or not held else priced, vouched and held and not (unpriced or unbilled), len(figures), unpriced,
         sum(1 for figure in figures if figure == 0.0), computed, behind,
     )  # fmt: skip
+
+
+def _added(figures: Sequence[float]) -> tuple[float, bool]:
+    """The sum, and whether a number holds it: figures that add up beyond the largest float are no infinite bill."""
+    total = float(sum(figures))
+    return (total, True) if isfinite(total) else (copysign(sys.float_info.max, total), False)
 
 
 def usage_totals(found: Trips) -> Tokens:

@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 
 from recovery_kit.records.meta import TERMINAL, Children, FanOutWorkers, NeedsSetup, RunMeta
-from recovery_kit.records.sidecars import FanOut
+from recovery_kit.records.sidecars import FanOut, OpenPoint
 
-from .prompts import reason_of
+from .prompts import reason_of, waits_for
 
 NEEDS_A_PERSON: dict[str, bool] = {
     "tool_approval": True,
@@ -40,11 +40,11 @@ class Wait:
     """Workers or children still counted."""
 
 
-def wait_of(meta: RunMeta | None, fan_out: FanOut | None) -> Wait:
+def wait_of(meta: RunMeta | None, fan_out: FanOut | None, point: OpenPoint | None = None) -> Wait:
     """The wait of a run now."""
     if meta is None:
         return Wait(None, None)
-    waiting = meta.waiting_on if meta.status in ("waiting_input", "paused") else None
+    waiting = waits_for(meta, point)
     if waiting is None:
         reason = "fan_out_workers" if fan_out is not None and meta.status == "waiting_input" else None
         outstanding = len(fan_out.active) + len(fan_out.pending) if reason and fan_out else None

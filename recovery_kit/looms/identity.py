@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Iterable
 from pathlib import Path
+from types import CodeType
 from typing import Any
 
 from .refusals import Refused
@@ -26,11 +27,15 @@ def package_identity(folder: Path, name: str, version: str) -> str:
 
 
 def sources_identity(parts: Iterable[Any], name: str, version: str) -> str:
-    """Of a Workflow without a package: its labels and the source files of its functions and schemas."""
-    files = {_source_of(part) for part in parts} - {None}
+    """Of a Workflow without a package: its labels, the source files of its functions and schemas, and the compiled code
+    of functions that have none, as in a notebook."""
+    mine = [part for part in parts if not (getattr(part, "__module__", None) or "").startswith(f"{_KIT}.")]
+    files = {file for part in mine if (file := _source_of(part)) is not None}
     digest = _labelled(name, version)
-    for file in sorted(filter(None, files), key=lambda path: (path.name, str(path))):
+    for file in sorted(files, key=lambda path: (path.name, str(path))):
         _add_file(digest, file.name, file.read_bytes())
+    for compiled in sorted(_compiled(part) for part in mine if _source_of(part) is None):
+        _add_file(digest, "", compiled)
     return digest.hexdigest()
 
 
@@ -64,10 +69,19 @@ def _compact(value: Any) -> bytes:
 
 
 def _source_of(part: Any) -> Path | None:
-    if getattr(part, "__module__", "").startswith(f"{_KIT}."):
-        return None  # a default of the kit's is no part of the Workflow
     try:
         found = inspect.getsourcefile(inspect.unwrap(part))
         return Path(found) if found and Path(found).is_file() else None
     except (TypeError, OSError):
         return None
+
+
+def _compiled(part: Any) -> bytes:
+    code = getattr(inspect.unwrap(part), "__code__", None)
+    return repr(_of_code(code)).encode() if isinstance(code, CodeType) else b""
+
+
+def _of_code(code: CodeType) -> tuple[Any, ...]:
+    """What a function does, without where it was written down."""
+    constants = tuple(_of_code(one) if isinstance(one, CodeType) else repr(one) for one in code.co_consts)
+    return code.co_name, code.co_code, code.co_names, code.co_varnames, constants

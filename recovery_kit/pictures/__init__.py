@@ -23,6 +23,15 @@ from .context import context_html, context_svg, pending_html, window_html
 from .folder import by_weight, each_html, folder_html
 from .headings import folder_heading, heading
 from .ledger import answer_html, attempts_html, effects_html, evidence_html, findings_html, prompts_html, spending_html
+from .looms import (
+    boundaries_html,
+    loom_effects_html,
+    loom_findings_html,
+    loom_heading,
+    loom_prompts_html,
+    loom_verdict_html,
+    sentences_html,
+)
 from .markup import Pen, Safe, el, join
 from .styles import PAGE, bare, twin
 from .tables import Column, table_html
@@ -38,6 +47,7 @@ __all__ = [
     "answer_html",
     "attempts_html",
     "bare",
+    "boundaries_html",
     "by_weight",
     "card_html",
     "context_html",
@@ -52,6 +62,11 @@ __all__ = [
     "heading",
     "headline",
     "join",
+    "loom_effects_html",
+    "loom_findings_html",
+    "loom_heading",
+    "loom_prompts_html",
+    "loom_verdict_html",
     "mimebundle",
     "pending_html",
     "point_card",
@@ -63,6 +78,7 @@ __all__ = [
     "run_text",
     "runs_html",
     "runs_text",
+    "sentences_html",
     "spending_html",
     "state_card",
     "state_html",

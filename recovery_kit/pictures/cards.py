@@ -20,14 +20,17 @@ from recovery_kit.display import (
     time_text,
 )
 from recovery_kit.history.fold import Point
+from recovery_kit.history.loom_story import LoomVerdict
+from recovery_kit.history.loom_story import Moment as Boundary
 from recovery_kit.history.verdict import Verdict
 from recovery_kit.history.windows import WindowView
-from recovery_kit.records.meta import RunMeta
 from recovery_kit.records.window import Region, Window
-from recovery_kit.runs.collection import Runs
+from recovery_kit.runs.collection import AnyRun, Runs
+from recovery_kit.runs.loom_run import LoomRun, LoomState
 from recovery_kit.runs.moment import State, Totals
 from recovery_kit.runs.run import Run
 
+from .looms import loom_card, loom_state_card, loom_verdict_html, moment_card
 from .markup import Pen, Safe, el, join
 from .styles import twin
 from .tables import Column, table_html
@@ -69,8 +72,10 @@ def _toned(pen: Pen, text: str, tone: Tone, limit: int) -> Safe:
 # -- a run -----------------------------------------------------------------------------------------------------------
 
 
-def run_card(run: Run) -> Card:
+def run_card(run: AnyRun) -> Card:
     """A run in a few rows. What needs every record to be read is in its verdict."""
+    if isinstance(run, LoomRun):
+        return loom_card(run)
     verdict, meta = run.verdict, run.meta
     words, tone = headline(verdict)
     where = f"{verdict.stage or '–'}, turn {count_text(verdict.iteration)}"
@@ -107,12 +112,12 @@ def _bills(verdict: Verdict) -> str:
     return f"{count_text(verdict.tokens.calls)}, {money}" if verdict.tokens.calls else "none"
 
 
-def run_html(run: Run) -> Safe:
+def run_html(run: AnyRun) -> Safe:
     """A run as a card."""
     return card_html(run_card(run), run.masker)
 
 
-def run_text(run: Run) -> str:
+def run_text(run: AnyRun) -> str:
     """A run as a card in words."""
     return card_text(run_card(run), run.masker)
 
@@ -120,8 +125,13 @@ def run_text(run: Run) -> str:
 # -- several runs ----------------------------------------------------------------------------------------------------
 
 
-def _short(meta: RunMeta | None) -> list[Cell | str | int | None]:
+def _short(run: AnyRun) -> list[Cell | str | int | None]:
     """A run by its metadata alone: a folder of thousands is listed without reading a journal."""
+    if isinstance(run, LoomRun):
+        told = run.verdict
+        asked = told.prompt.kind.replace("_", " ") if told.prompt else ""
+        return [told.status or Cell("cannot be read", "bad"), told.agent, told.stage, asked, time_text(told.moved_at)]
+    meta = run.meta
     if meta is None:
         return [Cell("cannot be read", "bad"), None, None, None, None]
     waits = meta.waiting_on and str(type(meta.waiting_on).__struct_config__.tag).replace("_", " ")
@@ -142,15 +152,21 @@ def runs_html(runs: Runs, most: int = MOST_RUNS) -> Safe:
     rows = [(key, run) for key, run in runs.items()]
     columns = [
         Column("run", lambda row: Pen(row[1].masker).line(row[0], 120)),
-        Column("status", lambda row: status_badge(row[1].meta.status if row[1].meta else None), "w"),
+        Column("status", lambda row: status_badge(_status(row[1])), "w"),
         *(_short_column(name, place) for place, name in enumerate(_HEADS[2:], 1)),
     ]
     return table_html(count_text(len(runs), "run"), columns, rows, most)
 
 
+def _status(run: AnyRun) -> str | None:
+    if isinstance(run, LoomRun):
+        return run.verdict.status
+    return run.meta.status if run.meta else None
+
+
 def _short_column(heading: str, place: int) -> Column:
-    def cell(row: tuple[str, Run]) -> Safe:
-        value = _short(row[1].meta)[place]
+    def cell(row: tuple[str, AnyRun]) -> Safe:
+        value = _short(row[1])[place]
         return Pen(row[1].masker).line(None if value is None or isinstance(value, Cell) else str(value), 80)
 
     return Column(heading, cell)
@@ -160,7 +176,7 @@ def runs_text(runs: Runs, most: int = MOST_RUNS) -> str:
     """Runs by their metadata, a line each."""
     rows = []
     for key, run in list(runs.items())[:most]:
-        cells = [key, *_short(run.meta)]
+        cells = [key, *_short(run)]
         rows.append([shown(cell, run.masker, 60, str) if isinstance(cell, str) else cell for cell in cells])
     more = len(runs) - len(rows)
     text = table_text(_HEADS, rows, width=140)
@@ -231,7 +247,7 @@ def point_html(point: Point, masker: Masker | None = None) -> Safe:
     return card_html(point_card(point), masker)
 
 
-def verdict_text(verdict: Verdict, masker: Masker | None = None) -> str:
+def verdict_text(verdict: Verdict | LoomVerdict, masker: Masker | None = None) -> str:
     """The verdict's sentences, a line each."""
     return "\n".join(shown(line, masker, 700) for line in verdict.sentences())
 
@@ -240,12 +256,25 @@ def verdict_text(verdict: Verdict, masker: Masker | None = None) -> str:
 
 _Faces = tuple[Callable[[Any, Masker | None], str], Callable[[Any, Masker | None], Safe]]
 
+
+def _text_of(card: Callable[[Any], Card]) -> Callable[[Any, Masker | None], str]:
+    return lambda thing, masker: card_text(card(thing), masker)
+
+
+def _html_of(card: Callable[[Any], Card]) -> Callable[[Any, Masker | None], Safe]:
+    return lambda thing, masker: card_html(card(thing), masker)
+
+
 FACES: dict[type, _Faces] = {
     Run: (lambda run, _: run_text(run), lambda run, _: run_html(run)),
     Runs: (lambda runs, _: runs_text(runs), lambda runs, _: runs_html(runs)),
     State: (lambda state, masker: card_text(state_card(state), masker), state_html),
     Point: (lambda point, masker: card_text(point_card(point), masker), point_html),
     Verdict: (verdict_text, verdict_html),
+    LoomRun: (lambda run, _: run_text(run), lambda run, _: run_html(run)),
+    LoomState: (_text_of(loom_state_card), _html_of(loom_state_card)),
+    Boundary: (_text_of(moment_card), _html_of(moment_card)),
+    LoomVerdict: (verdict_text, loom_verdict_html),
     Card: (card_text, card_html),
 }
 """What an object is shown as: text, and HTML."""

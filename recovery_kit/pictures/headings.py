@@ -7,7 +7,8 @@ from collections.abc import Sequence
 
 from recovery_kit.display import count_text, url_host
 from recovery_kit.records.meta import RunMeta
-from recovery_kit.runs.collection import Runs
+from recovery_kit.runs.collection import AnyRun, Runs
+from recovery_kit.runs.loom_run import LoomRun
 from recovery_kit.runs.run import Run
 
 from .markup import Child, Pen, Safe, el, join
@@ -48,10 +49,10 @@ def folder_heading(runs: Runs, title: str = "") -> Safe:
     )
 
 
-def _statuses(runs: Sequence[Run]) -> Safe:
+def _statuses(runs: Sequence[AnyRun]) -> Safe:
     counts: dict[str | None, int] = {}
     for run in runs:
-        status = run.meta.status if run.meta else None
+        status = run.verdict.status if isinstance(run, LoomRun) else run.meta.status if run.meta else None
         counts[status] = counts.get(status, 0) + 1
     return join(
         [join([status_badge(status), f" {n}"]) for status, n in sorted(counts.items(), key=lambda c: -c[1])], ", "

@@ -4,19 +4,23 @@ Belongs here: the words' order and weight. What they say is said by `history.ver
 """
 
 from recovery_kit.display import Masker, Tone, count_text, duration_text
+from recovery_kit.history.loom_story import LoomVerdict
 from recovery_kit.history.verdict import Verdict, look_for
 from recovery_kit.recovery.outlook import Outlook
 
+from .looms import loom_headline
 from .markup import Child, Pen, Safe, el, join
 from .tables import left_out
-from .vocabulary import CERTAINTY, STATUS, Look, badge
+from .vocabulary import CERTAINTY, LOOM_STATUS, STATUS, Look, badge
 
 _MOST_UNKNOWN = 20
 
 
-def headline(verdict: Verdict, now: int | None = None) -> tuple[str, Tone]:
+def headline(verdict: Verdict | LoomVerdict, now: int | None = None) -> tuple[str, Tone]:
     """The one thing to know, and how bad it is. `now`: Unix seconds at which it is read, for how long there has been no
     sign."""
+    if isinstance(verdict, LoomVerdict):
+        return loom_headline(verdict)
     silent = ""
     if now is not None and verdict.heartbeat_at is not None and verdict.terminal is not True:
         silent = f"; no sign for {duration_text(max(now - verdict.heartbeat_at, 0))}"
@@ -47,7 +51,8 @@ _ENDED = {
 
 def status_badge(status: str | None) -> Safe:
     """The status on disk."""
-    return badge(STATUS.get(status or "", Look(status or "no status", "·", "open", "", "muted")))
+    known = LOOM_STATUS | STATUS
+    return badge(known.get(status or "", Look(status or "no status", "·", "open", "", "muted")))
 
 
 def verdict_html(verdict: Verdict, masker: Masker | None = None, now: int | None = None) -> Safe:

@@ -69,6 +69,15 @@ STATUS: dict[str, Look] = {
     "cancelled": Look("cancelled", "×", "falling", GREY, "muted"),
 }
 
+LOOM_STATUS: dict[str, Look] = {
+    "running": STATUS["running"],
+    "waiting": STATUS["waiting_input"],
+    "paused": Look("on hold", "‖", "falling", VIOLET, "attention"),
+    "completed": STATUS["complete"],
+    "failed": Look("failed", "×", "crossed", RED, "bad"),
+}
+"""Of a workflow's Run."""
+
 TIME: dict[str, Look] = {
     "model": Look("model", "M", "solid", BLUE),
     "backoff": Look("waiting to try again", "B", "rising", AMBER),

@@ -135,7 +135,7 @@ def restart_answer(ahead: Outlook) -> dict[str, Any]:
 
 
 def _wait(member: str) -> Answer:
-    return lambda story, rules, ahead: getattr(wait_of(story.meta, story.files.fan_out), member)
+    return lambda story, rules, ahead: getattr(wait_of(story.meta, story.files.fan_out, story.files.open_point), member)
 
 
 def _open_point(story: Story, rules: Engine, ahead: Outlook) -> Any:

@@ -4,20 +4,21 @@ Whatever an engine is asked for, only `journal`, `unreadable`, `fold`, `restart`
 warnings about them follow it; every other answer is the kit's own reading of the bytes.
 """
 
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from recovery_kit.display import Masker
 from recovery_kit.errors import UnknownEngine
 from recovery_kit.formats.journal import Reading
 from recovery_kit.records.engines import ENGINES, NEWEST, Engine
 from recovery_kit.records.findings import Finding
 from recovery_kit.runs.collection import Runs
+from recovery_kit.runs.loom_run import LoomRun, Project
 from recovery_kit.runs.opening import Openable, open_runs
 from recovery_kit.runs.run import Run
 
 from .answers import ANSWERS, journal_answer
+from .loom_check import CheckedProject, check_projects
+from .masked_json import masked as masked
 from .outlook import Outlook, outlook, worker_reloads
 from .restoring import restored
 from .warnings import restart_findings
@@ -65,10 +66,16 @@ def rules_of(engine: str) -> Engine:
     return ENGINES[engine]
 
 
-def check(source: Run | Runs | Openable, engine: str = NEWEST) -> tuple[Checked, ...]:
-    """Check one run or all runs of a place (verified). Raises NotARun, UnknownEngine."""
+Checkable = Run | LoomRun | Runs | Openable
+"""Whatever a verb takes: a run, several, or a place that holds some."""
+
+
+def check(source: Checkable, engine: str = NEWEST) -> tuple[Checked | CheckedProject, ...]:
+    """Check one run or all runs of a place (verified): each run of an agent, and each IntLoom project as a whole, for a
+    start reads all of its Runs or none. Raises NotARun, UnknownEngine."""
     rules = rules_of(engine)
-    return tuple(check_run(run, rules) for run in each_run(source))
+    runs, projects = what_is_there(source)
+    return *check_projects(projects), *(check_run(run, rules) for run in runs)
 
 
 def check_run(run: Run, rules: Engine) -> Checked:
@@ -78,21 +85,11 @@ def check_run(run: Run, rules: Engine) -> Checked:
     return Checked(run, rules, ahead, (*run.findings, *restart_findings(run.story, rules, ahead, after)))
 
 
-def each_run(source: Run | Runs | Openable) -> Iterable[Run]:
-    """The runs of whatever a verb takes."""
+def what_is_there(source: Checkable) -> tuple[tuple[Run, ...], tuple[Project, ...]]:
+    """Runs of agents, and IntLoom projects, of whatever a verb takes."""
     if isinstance(source, Run):
-        return (source,)
-    return source.values() if isinstance(source, Runs) else open_runs(source).values()
-
-
-def masked(value: Any, masker: Masker) -> Any:
-    """A JSON value with every text in it masked, names of members included."""
-    if isinstance(value, str):
-        return masker(value)
-    if isinstance(value, Mapping):
-        return {masker(str(key)): masked(member, masker) for key, member in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [masked(member, masker) for member in value]
-    return value
-
-
+        return (source,), ()
+    if isinstance(source, LoomRun):
+        return (), (source.project,)
+    runs = source if isinstance(source, Runs) else open_runs(source)
+    return runs.agent_runs, runs.projects or tuple({run.project.source: run.project for run in runs.loom_runs}.values())

@@ -4,13 +4,15 @@ A start reads all files or none, so the verdict is one for the project, and it n
 (intloom-recovery 1.6, 1.7, 2.7)
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
 from msgspec import UNSET
 
+from recovery_kit.display import SHAPES_ONLY
 from recovery_kit.errors import NotARun
 from recovery_kit.formats.loom_set import RecoverySet, RunFolder, read_set
 from recovery_kit.formats.loom_tree import FolderTree, MappingTree, Tree, is_project
@@ -18,8 +20,11 @@ from recovery_kit.formats.loom_v1 import File1, Store1, read_store1
 from recovery_kit.history.loom_rules import history_problem
 from recovery_kit.records.loom import FORMAT, Checkpoint1, LoomFinding
 from recovery_kit.restore.loom import rule_of
+from recovery_kit.runs.loom_run import Project
 
-LoomSource = str | PathLike[str] | Mapping[str, bytes] | Tree
+from .masked_json import masked
+
+LoomSource = str | PathLike[str] | Mapping[str, bytes] | Tree | Project
 
 ON_RESTART1: dict[str, str] = {
     "stage_pending": "resume_at_boundary",
@@ -40,6 +45,8 @@ def tree_of(source: LoomSource) -> Tree:
     """The files of a project. Raises NotARun where there is no project."""
     if isinstance(source, Mapping):
         tree: Tree = MappingTree(source)
+    elif isinstance(source, Project):
+        tree = source.tree
     else:
         tree = FolderTree(Path(source)) if isinstance(source, (str, PathLike)) else source
     if not is_project(tree):
@@ -48,15 +55,35 @@ def tree_of(source: LoomSource) -> Tree:
     return tree
 
 
-def is_loom_project(path: str | PathLike[str]) -> bool:
-    """Whether a folder is an IntLoom project."""
-    return Path(path).is_dir() and is_project(FolderTree(Path(path)))
-
-
 def holds_format1(source: LoomSource) -> bool:
     """Whether a project's checkpoints are flat files, as format 1 has them, and no Run directory is there."""
     tree = tree_of(source)
     return read_set(tree).is_of_format1
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedProject:
+    """A project, checked: a start reads all of its Runs or none."""
+
+    project: Project
+    told: Mapping[str, Any]
+    """As `check_project` gives it."""
+
+    @property
+    def needs_a_look(self) -> bool:
+        """Whether there is a finding."""
+        return bool(self.told["findings"])
+
+    def as_json(self) -> dict[str, Any]:
+        """The project's object of `check --json`, masked."""
+        where = {"source": self.project.source or self.project.label, "runtime": "intloom"}
+        row: dict[str, Any] = masked({**where, **self.told}, SHAPES_ONLY)
+        return row
+
+
+def check_projects(projects: Iterable[Project]) -> tuple[CheckedProject, ...]:
+    """Each project, checked."""
+    return tuple(CheckedProject(project, check_project(project)) for project in projects)
 
 
 def check_project(source: LoomSource) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
+from os import PathLike
 from typing import Any, Literal
 
 from recovery_kit.formats.bulk import collector_off
@@ -18,6 +19,7 @@ from recovery_kit.looms.workflow import Workflow
 from recovery_kit.records.loom import Certainty, Checkpoint, LoomFinding
 from recovery_kit.restore.loom import CLOSED, Rule, certainty_of, rule_of, status_after
 from recovery_kit.restore.loom_fit import misfit
+from recovery_kit.runs.loom_run import LoomRun, Project
 
 from .loom_check import LoomSource, tree_of
 
@@ -75,6 +77,7 @@ class LoomPlan:
     """Paths whose absence would let the start go ahead at least cost. Advice; nothing is ever removed."""
     workflows_checked: bool
     found: RecoverySet = field(repr=False)
+    project: Project = field(repr=False)
 
     @property
     def start(self) -> Literal["ok", "RECOVERY_BLOCKED"]:
@@ -88,6 +91,10 @@ class LoomPlan:
     def hostages(self) -> tuple[str, ...]:
         """Sound Runs that the findings hold back; an ended Run waits for nothing."""
         return tuple(row.run_id for row in self.runs if self.findings and row.disposition != "history")
+
+    def loom_run(self, row: LoomPlanRow) -> LoomRun:
+        """The Run of a row."""
+        return LoomRun(self.project, row.folder)
 
     @property
     def basis(self) -> dict[str, tuple[int, str]]:
@@ -134,10 +141,16 @@ def plan_project(source: LoomSource, workflows: Workflows | None = None) -> Loom
     is no project; everything that is wrong inside one is a finding.
     """
     with collector_off():
-        return _planned(read_set(tree_of(source)), None if workflows is None else by_name(workflows))
+        tree = tree_of(source)
+        project = source if isinstance(source, Project) else Project(tree, _label(source))
+        return _planned(project, read_set(tree), None if workflows is None else by_name(workflows))
 
 
-def _planned(found: RecoverySet, loaded: Mapping[str, Workflow] | None) -> LoomPlan:
+def _label(source: LoomSource) -> str:
+    return str(source) if isinstance(source, (str, PathLike)) else "bytes"
+
+
+def _planned(project: Project, found: RecoverySet, loaded: Mapping[str, Workflow] | None) -> LoomPlan:
     looked = [_look(folder, loaded) for folder in found.folders if folder.was_admitted]
     taking_part = [one for one in looked if not one.folder.findings]
     duplicates = _duplicates(taking_part)
@@ -151,6 +164,7 @@ def _planned(found: RecoverySet, loaded: Mapping[str, Workflow] | None) -> LoomP
         unblock=_unblock(found, looked),
         workflows_checked=loaded is not None,
         found=found,
+        project=project,
     )
 
 

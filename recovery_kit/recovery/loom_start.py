@@ -43,6 +43,8 @@ def restore_runs(service: Service, plan: LoomPlan | None = None) -> LoomPlan:
     """
     service.begin_restore()
     now = plan_project(service.project, service.workflows)
+    if plan is not None and not plan.workflows_checked:
+        raise PlanOutOfDate(service.project, "the plan was made without Workflows, so it is for looking")
     if plan is not None and (plan.basis != now.basis or plan.as_json() != now.as_json()):
         raise PlanOutOfDate(service.project, "the checkpoints are not those that the plan was made from")
     if now.is_blocked:

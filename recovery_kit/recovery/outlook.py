@@ -57,7 +57,8 @@ class Outlook:
 def outlook(story: Story, rules: Engine, after: Restored | None = None) -> Outlook:
     """The outlook of a run under an engine's rules (verified). `after` is the run restored, where that is known already."""
     after = after or restored(story, rules, story.blueprint, worker_reloads(story))
-    meta, state = story.meta, after.state if after else story.fold(rules)
+    meta: RunMeta | None = story.files.parsed(rundir.META, rules).value
+    state = after.state if after else story.fold(rules)
     verdict = classify_restore(meta, story.files.parsed(rundir.FAN_OUT).present)
     facts = story.blueprint_facts(rules)
     script_missing = facts.engine_reads == "blueprint.leviath" and bool(facts.scripts_missing)
@@ -67,7 +68,7 @@ def outlook(story: Story, rules: Engine, after: Restored | None = None) -> Outlo
     if script_missing and verdict.loaded:
         why_text = f"its own blueprint.leviath names {', '.join(facts.scripts_missing)}, which lies not beside it"
     told = state.skim_meta() if state else meta
-    batch = after.batch if after else None
+    batch = after.batch if after and resumes else None
     return Outlook(
         resumes=resumes,
         why=why,
@@ -77,7 +78,7 @@ def outlook(story: Story, rules: Engine, after: Restored | None = None) -> Outlo
         status_after=_status_after(after, meta, rules, resumes, why),
         window_source="journal" if state else "json_pair",
         stage_index=told.stage_index if told else None,
-        stage_name=_stage_name(story, state, told.current_stage if told else None),
+        stage_name=_stage_name(story, rules, state, told.current_stage if told else None),
         iteration=told.iteration if told else None,
         prompt_tokens=told.prompt_tokens if told else None,
         completion_tokens=told.completion_tokens if told else None,
@@ -89,7 +90,7 @@ def outlook(story: Story, rules: Engine, after: Restored | None = None) -> Outlo
         children_named_for=batch.children_named if batch else {},
         prompt_shown_again=_shown_again(story, meta, after),
         reason_survives=rules.restores_setup_reason if meta and isinstance(meta.waiting_on, NeedsSetup) else None,
-        fan_out_after=after.fan_out if after else None,
+        fan_out_after=after.fan_out if after and resumes else None,
     )
 
 
@@ -97,10 +98,11 @@ def _look_first(unknown: tuple[Call, ...]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(call.call_id for call in unknown))
 
 
-def _stage_name(story: Story, state: Fold | None, named: str | None) -> str | None:
+def _stage_name(story: Story, rules: Engine, state: Fold | None, named: str | None) -> str | None:
     if state is not None:
         return state.window.stage_name or named
-    return (story.files.context.stage_name if story.files.context else None) or named
+    context = story.files.parsed(rundir.CONTEXT, rules).value
+    return (context.stage_name if context else None) or named
 
 
 def _status_after(
@@ -119,7 +121,7 @@ def _shown_again(story: Story, meta: RunMeta | None, after: Restored | None) -> 
     if meta is None or not any(prompt.settlement == "open" for prompt in story.prompts):
         return None
     shown = after is not None and after.point is not None and after.point.shown
-    return isinstance(meta.waiting_on, AtInteractionPoint) and shown
+    return shown and (meta.waiting_on is None or isinstance(meta.waiting_on, AtInteractionPoint))
 
 
 def _turn_repeated(story: Story, state: Fold | None) -> bool | None:
@@ -135,7 +137,7 @@ def _turn_repeated(story: Story, state: Fold | None) -> bool | None:
         return bool(newest > told.iteration)
     if state.pending is not None and state.pending.offset == batch.offset:
         return False
-    return not story.turn_told(batch, state)
+    return not story.turn_landed(batch, state)
 
 
 def _answers_a_turn(kind: str, record: object) -> bool:

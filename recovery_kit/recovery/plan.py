@@ -1,5 +1,7 @@
 """What a restart of a whole folder would do, before anybody starts it; and the very value that a reload carries out.
 
+Of IntLoom projects the plan is that of `loom_plan`, one a project, held by the same value.
+
 The plan decides everything; carrying it out decides nothing. Rules: leviath-run-directory 5; 0.5-to-0.6 N13.
 """
 
@@ -10,23 +12,24 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from recovery_kit.display import Drawn
+from recovery_kit.display import SHAPES_ONLY, Drawn
 from recovery_kit.errors import UnknownMoment
+from recovery_kit.formats.rundir import FAN_OUT, META
 from recovery_kit.history.windows import window_sha256
 from recovery_kit.records.blueprint import Blueprint
 from recovery_kit.records.engines import NEWEST, Engine
 from recovery_kit.records.findings import Finding
+from recovery_kit.records.loom import LoomFinding
 from recovery_kit.restore.classify import Candidate, Triaged, triage_restores
-from recovery_kit.runs.collection import Runs
 from recovery_kit.runs.manifests import Found, agents_in, manifest_of
-from recovery_kit.runs.opening import Openable
 from recovery_kit.runs.run import FileEvidence, Run
 from recovery_kit.world.request import Request, assemble
 from recovery_kit.world.situation import Situation
 
 from .answers import restart_answer
-from .check import each_run, masked, rules_of
-from .outlook import Outlook, outlook
+from .check import Checkable, masked, rules_of, what_is_there
+from .loom_plan import LoomPlan, LoomPlanRow, Workflows, plan_project
+from .outlook import Outlook, outlook, worker_reloads
 from .restoring import Restored, restored
 from .warnings import restart_findings
 
@@ -121,7 +124,8 @@ class PlannedRun:
         """What is asked for and paid for a second time."""
         said = []
         if self.outlook.resumes and self.outlook.turn_repeated:
-            said.append(f"turn {self.outlook.iteration}: it was answered, and its answer is neither in the window nor pending")
+            turn = f"turn {self.outlook.iteration}"
+            said.append(f"{turn}: it was answered, and its answer is neither in the window nor pending")
         lost = [trip for trip in self.run.story.trips.unbilled if not trip.behind_tear]
         if self.outlook.resumes and lost:
             said.append("an answer that came and is in no record")
@@ -131,7 +135,8 @@ class PlannedRun:
     def will_write(self) -> tuple[str, ...]:
         """What the restart writes into the run's folder."""
         if not self.outlook.resumes:
-            return ("meta.json (status error)",) if self.outlook.status_after == "error" and self.outlook.priority else ()
+            ends = self.outlook.status_after == "error" and self.outlook.priority
+            return ("meta.json (status error)",) if ends else ()
         torn = self.run.journal.framing.torn_bytes or self.run.journal.salvage.swallowed is not None
         where = "run.lvr, behind a tear where no reader looks" if torn and self.engine.extends_torn_tail else "run.lvr"
         return (where, "meta.json", "context.json", "stages.json")
@@ -141,9 +146,11 @@ class PlannedRun:
         """What the folder cannot show and is taken to be there."""
         if not self.outlook.resumes:
             return ()
-        said = [f"the work directory {self.run.meta.workdir if self.run.meta else '?'} exists", "its providers are configured"]
+        workdir = self.run.meta.workdir if self.run.meta else "?"
+        said = [f"the work directory {workdir} exists", "its providers are configured"]
         said += [self.manifest.why_not] if self.blueprint is None else [f"the manifest is {self.manifest.where}"]
-        said += [*self.after.agent.assumes, *(self.after.point.assumes if self.after.point else ())] if self.after else []
+        if self.after:
+            said += [*self.after.agent.assumes, *(self.after.point.assumes if self.after.point else ())]
         request = self.next_request
         return (*said, *(request.unknown if request else ()))
 
@@ -188,12 +195,45 @@ def _blob_of(run: Run) -> Any:
 
 @dataclass(frozen=True)
 class RecoveryPlan(Drawn, Mapping[str, PlannedRun]):
-    """What a restart would do with each run, those that come back first, in restore order."""
+    """What a restart would do with each run, those that come back first, in restore order.
+
+    As a mapping it holds the runs of agents; what a start of each IntLoom project would do is in `projects`, and of all
+    of them together in `start`, `findings`, `hostages` and `unblock`.
+    """
 
     engine: Engine
     rows: tuple[PlannedRun, ...]
+    """Runs of agents."""
     folder: Path | None = None
     """Where it was made from, if that is a folder."""
+    projects: tuple[LoomPlan, ...] = ()
+    """One a project."""
+
+    @property
+    def start(self) -> str | None:
+        """`ok` or `RECOVERY_BLOCKED`, where some project may not start; None without any project."""
+        starts = [plan.start for plan in self.projects]
+        return max(starts, key=["ok", "RECOVERY_BLOCKED"].index) if starts else None
+
+    @property
+    def loom_rows(self) -> tuple[LoomPlanRow, ...]:
+        """Sound Runs of workflows, by project and id."""
+        return tuple(row for plan in self.projects for row in plan.runs)
+
+    @property
+    def findings(self) -> tuple[LoomFinding, ...]:
+        """What keeps projects from starting."""
+        return tuple(finding for plan in self.projects for finding in plan.findings)
+
+    @property
+    def hostages(self) -> tuple[str, ...]:
+        """Ids of sound Runs that the findings hold back."""
+        return tuple(run_id for plan in self.projects for run_id in plan.hostages)
+
+    @property
+    def unblock(self) -> tuple[str, ...]:
+        """Paths, relative to what was opened, whose absence would let the starts go ahead at least cost: advice."""
+        return tuple(plan.project.below(path) for plan in self.projects for path in plan.unblock)
 
     @cached_property
     def _by_id(self) -> dict[str, PlannedRun]:
@@ -218,43 +258,60 @@ class RecoveryPlan(Drawn, Mapping[str, PlannedRun]):
     @property
     def needs_a_look(self) -> bool:
         """Whether somebody should look before the restart."""
-        return any(f.severity != "info" for row in self.resumes for f in row.findings) or any(
-            row.outlook.check_before_repeating for row in self.resumes
+        loom = any(plan.is_blocked or any(row.rule.error for row in plan.runs) for plan in self.projects)
+        return loom or any(
+            row.outlook.check_before_repeating or any(f.severity != "info" for f in row.findings)
+            for row in self.resumes
         )
 
     def as_json(self) -> list[dict[str, Any]]:
-        """A list, runs that resume first, in restore order, then the others by id."""
-        return [row.as_json() for row in self.rows]
+        """A list: runs that resume first, in restore order, then the others by id, then an object for each project."""
+        return [*(row.as_json() for row in self.rows), *map(_project_json, self.projects)]
+
+
+def _project_json(plan: LoomPlan) -> dict[str, Any]:
+    row: dict[str, Any] = {"source": plan.project.source or plan.project.label, "runtime": "intloom", **plan.as_json()}
+    return masked(row, SHAPES_ONLY)  # type: ignore[no-any-return]
 
 
 def plan_recovery(
-    source: Run | Runs | Openable, engine: str = NEWEST, agents: str | os.PathLike[str] | None = None
+    source: Checkable,
+    engine: str = NEWEST,
+    agents: str | os.PathLike[str] | None = None,
+    workflows: Workflows | None = None,
 ) -> RecoveryPlan:
     """What a restart of everything in a place would do, for a named engine (verified).
 
-    Manifests are the runs' own copies, else looked up by name in the folder `agents`. Raises NotARun, UnknownEngine.
+    Manifests are the runs' own copies, else looked up by name in the folder `agents`. `workflows`: those that would be
+    loaded for IntLoom projects; without them what files alone can prove is checked. Raises NotARun, UnknownEngine.
     """
     rules = rules_of(engine)
-    runs = list(each_run(source))
+    runs, projects = what_is_there(source)
     shelf = agents_in(Path(agents) if agents is not None else None)
     by_id = {run.id: run for run in runs}
     found = {run.source: manifest_of(run, shelf, by_id, rules) for run in runs}
     places = {run.source: run for run in runs}
-    triaged = triage_restores([Candidate(s, r.files.meta, _has_fan_out(r)) for s, r in places.items()])
+    triaged = triage_restores([Candidate(s, r.files.parsed(META, rules).value, _has_fan_out(r)) for s, r in places.items()])
     back = {place.candidate.run_id for place in triaged if place.verdict.loaded}
     loaded = {places[source].id for source in back}
-    rows = [_planned(places[t.candidate.run_id], t, rules, found[t.candidate.run_id], loaded) for t in triaged]
-    rows.sort(key=lambda row: (not row.outlook.resumes, row.order if row.outlook.resumes and row.order is not None else 0))
+    comes = {run_id: run_id in loaded for run_id in by_id}
+    rows = [_planned(places[t.candidate.run_id], t, rules, found[t.candidate.run_id], comes) for t in triaged]
+    rows.sort(key=lambda row: (not row.outlook.resumes, (row.order or 0) if row.outlook.resumes else 0))
     folder = Path(os.fspath(source)) if isinstance(source, (str, os.PathLike)) else None
-    return RecoveryPlan(rules, tuple(rows), folder)
+    return RecoveryPlan(rules, tuple(rows), folder, tuple(plan_project(project, workflows) for project in projects))
 
 
 def _has_fan_out(run: Run) -> bool:
-    return run.files.parsed("fanout.json").present
+    return run.files.parsed(FAN_OUT).present
 
 
-def _planned(run: Run, place: Triaged, rules: Engine, manifest: Found, loaded: set[str]) -> PlannedRun:
-    after = restored(run.story, rules, manifest.blueprint, loaded.__contains__)
+def _planned(run: Run, place: Triaged, rules: Engine, manifest: Found, comes: Mapping[str, bool]) -> PlannedRun:
+    beside = worker_reloads(run.story)  # of a run planned alone the folder still has its workers
+
+    def reloads(run_id: str) -> bool | None:
+        return comes[run_id] if run_id in comes else beside(run_id)
+
+    after = restored(run.story, rules, manifest.blueprint, reloads)
     ahead = outlook(run.story, rules, after)
     findings = (*run.findings, *restart_findings(run.story, rules, ahead, after))
     why = place.why if ahead.resumes else ahead.why_text

@@ -66,7 +66,7 @@ def revived(row: PlannedRun, blueprint: Blueprint, children: Sequence[Run]) -> A
 def _iteration(row: PlannedRun, after: Restored) -> int:
     """As saved, or that of the newest batch whose turn the window tells: a step may be missing behind it."""
     batches = [e for e in row.run.story.events if e.kind == "ToolBatch" and not e.behind_tear]
-    told = batches and row.run.story.turn_told(batches[-1], after.state)
+    told = batches and row.run.story.turn_landed(batches[-1], after.state)
     return max(
         after.agent.iteration, after.batch.iteration if after.batch else 0,
         batches[-1].record.iteration if told else 0,

@@ -14,10 +14,17 @@ from .restoring import Restored
 
 def restart_findings(story: Story, rules: Engine, ahead: Outlook, after: Restored | None) -> tuple[Finding, ...]:
     """What somebody should know before that engine starts again."""
-    found = [*_scripts(story, rules)]
+    found = [*_unseen(story, rules), *_scripts(story, rules)]
     if ahead.resumes and after is not None:
         found += [finding for finder in FINDERS for finding in finder(story, rules, ahead, after)]
     return tuple(found)
+
+
+def _unseen(story: Story, rules: Engine) -> Iterator[Finding]:
+    told = story.files.parsed(rundir.META, rules)
+    if told.value is None and story.meta is not None:
+        text = f"{rules.name} cannot read what a newer engine wrote into meta.json: {(told.why or '').replace('_', ' ')}"
+        yield Finding("meta_unreadable", text, rundir.META, None, "does not see the run at all")
 
 
 def _scripts(story: Story, rules: Engine) -> Iterator[Finding]:

@@ -16,6 +16,7 @@ from recovery_kit.display import SHAPES_ONLY, Masker, shown
 from recovery_kit.errors import MissingExtra, RecoveryKitError, ReportFailed, UnknownTemplate
 from recovery_kit.formats.durable import DISK
 from recovery_kit.runs.collection import Runs
+from recovery_kit.runs.loom_run import LoomRun
 from recovery_kit.runs.opening import open_runs
 from recovery_kit.runs.run import Run
 from recovery_kit.runs.sources import FolderSource
@@ -25,6 +26,7 @@ from .page import as_html, without_secrets
 TEMPLATES: dict[str, str] = {
     "run": "one run: verdict, timeline, effects, time, cost, window, evidence",
     "folder": "a table of runs, then each of them",
+    "workflow": "one Run of an IntLoom project: verdict, boundaries, Calls, questions, evidence",
 }
 """Templates of the kit, and what they are about. Any other notebook with a `run_path` parameter is one too: give its
 path."""
@@ -48,7 +50,7 @@ def template_path(template: str) -> Path:
 
 
 def report(
-    source: Run | Runs | str | os.PathLike[str],
+    source: Run | LoomRun | Runs | str | os.PathLike[str],
     to: str | os.PathLike[str],
     *,
     template: str | None = None,
@@ -58,19 +60,20 @@ def report(
 ) -> Path:
     """A report about a run or several, written to the file `to`; returns its path. Depth: verified.
 
-    `template`: by default `run` for one run and `folder` for more. `parameters`: those of the template's first cell but
-    `run_path`. `keep_notebook`: keep the executed notebook beside it. `cell_seconds`: seconds that a cell may take. All
-    text in both files is masked.
+    `template`: by default `run` for one run, `workflow` for one of an IntLoom project, and `folder` for more.
+    `parameters`: those of the template's first cell but `run_path`. `keep_notebook`: keep the executed notebook beside
+    it. `cell_seconds`: seconds that a cell may take. All text in both files is masked.
 
     Raises ReportFailed when a cell stops: the notebook is kept beside `to` and named by the error. Raises MissingExtra
     without papermill and nbconvert, UnknownTemplate (a ValueError) for a wrong template or parameter, NotARun,
     CannotWrite.
     """
-    place, masker, run_id = _about(source)
-    is_one = isinstance(source, Run) or run_id is not None
-    notebook = template_path(template or ("run" if is_one else "folder"))
+    place, masker, about = _about(source)
+    run_id = about.id if about is not None else None
+    notebook = template_path(template or _template_of(about))
     engine = _Engine()
-    given = engine.checked(notebook, dict(parameters or {}))
+    named = {"run_id": run_id} if isinstance(about, LoomRun) and template in (None, "workflow") else {}
+    given = engine.checked(notebook, {**dict(parameters or {}), **named})
     target = Path(to).absolute()
     target = target.parent.resolve() / target.name
     title = shown(str(given.get("title") or run_id or "Runs"), masker, 120)
@@ -93,20 +96,30 @@ def _write(path: Path, text: str) -> None:
     DISK.replace_file(path.parent, path.name, text.encode())
 
 
-def _about(source: Run | Runs | str | os.PathLike[str]) -> tuple[Path, Masker, str | None]:
-    """Where it lies, what hides its secrets, and its id if it is one run."""
+def _template_of(about: Run | LoomRun | None) -> str:
+    if about is None:
+        return "folder"
+    return "workflow" if isinstance(about, LoomRun) else "run"
+
+
+def _about(source: Run | LoomRun | Runs | str | os.PathLike[str]) -> tuple[Path, Masker, Run | LoomRun | None]:
+    """Where it lies, what hides its secrets, and the run if it is one."""
+    if isinstance(source, LoomRun):
+        if source.folder is None:
+            raise RecoveryKitError(source.id, "a report is made of a path; this Run was opened from bytes")
+        return source.folder.absolute(), source.masker, source
     if isinstance(source, Run):
         if not isinstance(source._source, FolderSource):
             raise RecoveryKitError(
                 source.id, "a report is made of a path; this run was opened from an archive or from bytes"
             )
-        return source._source.path.absolute(), source.masker, source.id
+        return source._source.path.absolute(), source.masker, source
     runs = source if isinstance(source, Runs) else open_runs(source)
     place = Path(runs.label if isinstance(source, Runs) else source).absolute()
     if not place.exists():
         raise RecoveryKitError(None, "a report is made of a path; these runs were opened from bytes")
     only = next(iter(runs.values())) if len(runs) == 1 else None
-    return place, _masker_of(runs), only.id if only else None
+    return place, _masker_of(runs), only
 
 
 def _masker_of(runs: Runs) -> Masker:

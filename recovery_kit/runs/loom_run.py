@@ -5,8 +5,8 @@ meaning here is None or empty. Reading never changes a byte.
 """
 
 import hashlib
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from recovery_kit.display import SHAPES_ONLY, Masker
+from recovery_kit.display import SHAPES_ONLY, Drawn, Masker
 from recovery_kit.errors import NotARun, UnknownMoment
 from recovery_kit.formats.loom_set import RunFolder, read_folder, read_set
 from recovery_kit.formats.loom_tree import FolderTree, MappingTree, Tree, is_project
@@ -34,11 +34,32 @@ from recovery_kit.history.loom_story import (
 from recovery_kit.records.loom import Checkpoint, Checkpoint1, LoomFinding
 
 from .run import FileEvidence, Grown
+from .search import Hit, excerpts, strings
 
 T = TypeVar("T")
 
 
-class LoomState:
+@dataclass(frozen=True, slots=True)
+class Project:
+    """An IntLoom project: what holds its files, and where it lies."""
+
+    tree: Tree
+    label: str
+    """For sentences about it."""
+    source: str = ""
+    """Path relative to what was opened; empty where the project itself was."""
+
+    @property
+    def folder(self) -> Path | None:
+        """The folder of the project; None for one out of an archive or of bytes."""
+        return self.tree.root if isinstance(self.tree, FolderTree) else None
+
+    def below(self, path: str) -> str:
+        """A path inside the project, relative to what was opened."""
+        return f"{self.source}/{path}" if self.source else path
+
+
+class LoomState(Drawn):
     """What was true of a Run at one saved boundary. Values are raw; surfaces mask them."""
 
     def __init__(self, run_id: str, moment: Moment, pending: LoomCall | None, prompt: LoomPrompt | None) -> None:
@@ -84,22 +105,20 @@ class LoomState:
         return f"<State of {self.run_id} at point {self.point}: {self.boundary} at {self.moment.cursor}, {self.status}>"
 
 
-class LoomRun:
-    """One Run of an IntLoom project. `source` is the path of its file or directory inside the project."""
+class LoomRun(Drawn):
+    """One Run of an IntLoom project; `path` is that of its file or directory inside the project."""
 
     runtime = "intloom"
 
-    def __init__(self, tree: Tree, found: RunFolder | File1, project: str = "") -> None:
+    def __init__(self, project: Project, found: RunFolder | File1) -> None:
         self.project = project
-        """What was opened, as text."""
         self.generation = 0
         """Rises when earlier checkpoints are gone or others."""
-        self._tree = tree
         self._load(found)
 
     def _load(self, found: RunFolder | File1) -> None:
         self._found = found
-        self.source = found.path
+        self.path = found.path
         one = isinstance(found, File1)
         self.records: tuple[Checkpoint | Checkpoint1, ...] = (
             (() if found.checkpoint is None else (found.checkpoint,)) if isinstance(found, File1) else found.checkpoints
@@ -109,6 +128,16 @@ class LoomRun:
         self.id = self.records[-1].run.id if self.records else Path(found.path).name.removesuffix(".json")
         for name in ("points", "effects", "prompts", "findings", "verdict", "evidence"):
             self.__dict__.pop(name, None)
+
+    @property
+    def source(self) -> str:
+        """The path relative to what was opened."""
+        return self.project.below(self.path)
+
+    @property
+    def folder(self) -> Path | None:
+        """The folder of the Run's project; None for one out of an archive or of bytes."""
+        return self.project.folder
 
     @property
     def written_by(self) -> str:
@@ -163,7 +192,7 @@ class LoomRun:
         if self._found.findings or not self._found.checkpoints:
             return self._found.findings
         reason = history_problem(self._found.numbers, self._found.checkpoints)
-        own = LoomFinding(problem="corrupt", path=self.source, run_id=self.id, detail=reason) if reason else None
+        own = LoomFinding(problem="corrupt", path=self.path, run_id=self.id, detail=reason) if reason else None
         return (own,) if own else ()
 
     @cached_property
@@ -176,25 +205,29 @@ class LoomRun:
     @cached_property
     def evidence(self) -> tuple[FileEvidence, ...]:
         """Every file with its size and SHA-256."""
-        paths = [self.source] if isinstance(self._found, File1) else [file.path for file in self._found.files]
+        paths = [self.path] if isinstance(self._found, File1) else [file.path for file in self._found.files]
         wrong = {finding.path: finding.problem for finding in self.findings}
         return tuple(self._evidence(path, wrong.get(path)) for path in paths)
 
     def _evidence(self, path: str, why: str | None) -> FileEvidence:
         try:
-            data = self._tree.read(path)
+            data = self.project.tree.read(path)
         except OSError:
             return FileEvidence(path, 0, None, None, None, why)
         digest = hashlib.sha256(data).hexdigest()
         return FileEvidence(path, len(data), digest, None, None if why else f"checkpoint {self.format}", why)
 
-    def search(self, text: str) -> Iterator[Moment]:
-        """Boundaries whose checkpoint holds a text, case ignored. Secrets are masked before anything is compared."""
+    def search(self, text: str) -> Iterator[Hit]:
+        """Where a text stands in the checkpoints, case ignored. Secrets are masked before anything is compared."""
         wanted = text.casefold()
-        for moment, record in zip(self.points, self.records, strict=True):
-            words = json.dumps(msgspec.to_builtins(record), ensure_ascii=False)
-            if wanted in self.masker(words).casefold():
-                yield moment
+        names = {moment.offset: self._name_of(moment) for moment in self.points} if wanted else {}
+        for moment, record in zip(self.points, self.records, strict=True) if wanted else ():
+            for member, value in strings(msgspec.to_builtins(record)):
+                for excerpt in excerpts(self.masker(value), wanted):
+                    yield Hit(names[moment.offset], moment.offset, moment.boundary, member, excerpt)
+
+    def _name_of(self, moment: Moment) -> str:
+        return f"{moment.offset:08}.json" if self.format == 3 else Path(self.path).name
 
     def ask(self, question: Callable[[Any], T]) -> T:
         """The answer to a question about the Run, which is always verified."""
@@ -209,11 +242,11 @@ class LoomRun:
         """Read what was saved since. If earlier checkpoints are gone or others, `generation` rises."""
         before, points = self.records, len(self.points)
         if isinstance(self._found, File1):
-            again = {file.path: file for file in read_store1(self._tree).files}
-            self._load(again.get(self.source, File1(self.source, None, None)))
+            again = {file.path: file for file in read_store1(self.project.tree).files}
+            self._load(again.get(self.path, File1(self.path, None, None)))
             replaced = bool(before) and self.records != before
         else:
-            self._load(read_folder(self._tree, self._found.key))
+            self._load(read_folder(self.project.tree, self._found.key))
             replaced = self.records[: len(before)] != before
         self.generation += replaced
         grown = len(self.points) - (0 if replaced else points)
@@ -224,15 +257,23 @@ class LoomRun:
         return f"<LoomRun {self.id}: {points[-1].status if points else 'unreadable'}>"
 
 
-def open_loom_runs(source: str | PathLike[str] | Mapping[str, bytes]) -> dict[str, LoomRun]:
-    """All Runs of a project, of both formats, by path inside the project. Raises NotARun where it is no project."""
-    tree: Tree = MappingTree(source) if isinstance(source, Mapping) else FolderTree(Path(source))
-    label = "bytes" if isinstance(source, Mapping) else str(source)
-    if not is_project(tree):
-        raise NotARun(None if isinstance(source, Mapping) else source, "no IntLoom project is in there")
-    found = read_set(tree)
+def open_loom_runs(source: str | PathLike[str] | Mapping[str, bytes] | Project) -> dict[str, LoomRun]:
+    """All Runs of a project, of both formats, by path inside the project. Raises NotARun where it is no project.
+
+    Every checkpoint is read: a Run's id stands nowhere else.
+    """
+    project = source if isinstance(source, Project) else _project(source)
+    if not is_project(project.tree):
+        raise NotARun(None if isinstance(source, Mapping) else project.label, "no IntLoom project is in there")
+    found = read_set(project.tree)
     folders: list[RunFolder | File1] = [folder for folder in found.folders if folder.was_admitted]
     flat: list[RunFolder | File1] = []
     if any(finding.path.endswith(".json") for finding in found.root_findings):
-        flat = list(read_store1(tree).files)
-    return {one.path: LoomRun(tree, one, label) for one in (*folders, *flat)}
+        flat = list(read_store1(project.tree).files)
+    return {one.path: LoomRun(project, one) for one in (*folders, *flat)}
+
+
+def _project(source: str | PathLike[str] | Mapping[str, bytes]) -> Project:
+    if isinstance(source, Mapping):
+        return Project(MappingTree(source), "bytes")
+    return Project(FolderTree(Path(source)), str(source))

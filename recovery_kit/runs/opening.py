@@ -1,21 +1,25 @@
-"""Finding runs in what somebody points at: a run, a runs root, a home, any tree or archive that holds some, named bytes."""
+"""Finding runs in what somebody points at: a run, a tree, an archive or a URL that holds some, named bytes."""
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path, PurePosixPath
 
 import msgspec
 
 from recovery_kit.errors import NotARun, UnsafeName
-from recovery_kit.formats import rundir
+from recovery_kit.formats import loom_tree, rundir
+from recovery_kit.formats.loom_tree import FolderTree, MappingTree
 from recovery_kit.formats.rundir import Source
 from recovery_kit.history.findings import SAFE_ID
 from recovery_kit.history.story import Neighbour
 from recovery_kit.records.meta import RunMeta
 
-from .collection import Runs
-from .remote import MARKS, Remote, RemoteSource, by_run, is_url, last_part, shown_url
+from .collection import AnyRun, Opened, Runs, agent_run
+from .loom_run import Project, open_loom_runs
+from .remote import MARKS as MARKS
+from .remote import Remote, RemoteFiles, RemoteSource, by_run, is_url, last_part, shown_url
 from .run import Run
 from .sources import FolderSource, MappingSource, archive_files
 from .unread import UnreadRun
@@ -24,31 +28,37 @@ Openable = str | os.PathLike[str] | Mapping[str, bytes] | Sequence[str | os.Path
 """A path, a URL (extra `remote`), an archive, named bytes; or a list of paths and URLs."""
 
 MAX_TREE_DEPTH = 12
-SKIPPED = frozenset({".git", "node_modules", "__pycache__", ".venv"})
+SKIPPED = frozenset({loom_tree.PRIVATE, ".git", "node_modules", "__pycache__", ".venv"})
 
 
 def open_run(source: Openable, *, verified: bool = True) -> Run:
-    """One run, of a folder, an archive or a mapping of names to bytes. Nothing is parsed yet.
+    """One run of an agent, of a folder, an archive or a mapping of names to bytes. Nothing is parsed yet.
 
     `verified`: whether each frame is judged before anything is told (`Run`). Raises NotARun where there is none or more
-    than one.
+    than one, OtherRuntime for a Run of a workflow: those live together in a project, which `open_runs` opens.
     """
-    runs = open_runs(source, verified=verified)
+    return agent_run(only_run(open_runs(source, verified=verified)), "open_runs opens its project")
+
+
+def only_run(runs: Runs) -> AnyRun:
+    """The one run of a place. Raises NotARun where there is none or more than one."""
     if len(runs) != 1:
-        raise NotARun(_label(source), f"one run was expected, {len(runs)} are there")
+        raise NotARun(runs.label, f"one run was expected, {len(runs)} are there")
     return next(iter(runs.values()))
 
 
 def open_runs(source: Openable, *, verified: bool = True) -> Runs:
-    """All runs below a place, as a mapping by id. Nothing is parsed yet.
+    """All runs below a place, those of IntLoom projects included, as a mapping by id.
 
-    `verified`: as for `open_run`. Folders that are links are not entered. Raises NotARun where nothing is there or it
-    holds no run.
+    Of agents' runs nothing is parsed yet; of projects every checkpoint is read. `verified`: as for `open_run`. Folders
+    that are links are not entered. Raises NotARun where nothing is there or it holds neither a run nor a project.
     """
     finder = _finder(source, verified)
     runs = Runs(finder, label=_label(source))
-    if not runs:
-        raise NotARun(_label(source), "no run is in there: no folder with a meta.json or a run.lvr")
+    if not runs and not runs.projects:
+        raise NotARun(
+            _label(source), "no run is in there: no folder with a meta.json or a run.lvr, and no IntLoom project"
+        )
     return runs
 
 
@@ -60,29 +70,38 @@ def _label(source: Openable) -> str:
     return ", ".join(map(_label, source))
 
 
-Finder = Callable[[], Mapping[str, Run]]
+Finder = Callable[[], Opened]
 
 
 def _finder(source: Openable, verified: bool) -> Finder:
     if isinstance(source, Mapping):
         return _mapping_finder(source, verified)
     if isinstance(source, str | os.PathLike):
-        return _url_finder(source, verified) if is_url(source) else _path_finder(Path(source), verified)
+        return _url_finder(str(source), verified) if is_url(source) else _path_finder(Path(source), verified)
     return _list_finder([os.fspath(each) for each in source], verified)
 
 
 def _list_finder(parts: Sequence[str], verified: bool) -> Finder:
     finders = [(prefix, _finder(part, verified)) for prefix, part in zip(prefixes(parts), parts, strict=True)]
 
-    def find() -> dict[str, Run]:
-        found: dict[str, Run] = {}
+    def find() -> Opened:
+        found = Opened()
         for prefix, finder in finders:
-            for shown, run in finder().items():
-                run.source = found_as = prefix + shown
-                found[found_as] = run
+            part = finder()
+            for shown, run in part.items():
+                if isinstance(run, Run):
+                    run.source = prefix + shown
+                    found[run.source] = run
+            for project in part.projects:
+                _add_project(found, replace(project, source=f"{prefix}{project.source}".rstrip("/")))
         return found
 
     return find
+
+
+def _add_project(found: Opened, project: Project) -> None:
+    found.projects += (project,)
+    found.update((run.source, run) for run in open_loom_runs(project).values())
 
 
 def prefixes(parts: Iterable[str]) -> list[str]:
@@ -101,18 +120,21 @@ def _url_finder(url: str, verified: bool) -> Finder:
     return lambda: _in_store(remote, verified)
 
 
-def _in_store(remote: Remote, verified: bool) -> dict[str, Run]:
+def _in_store(remote: Remote, verified: bool) -> Opened:
     """Runs of a remote place: one listing, and no file is fetched before somebody asks for one."""
     try:
         listing = remote.listing()
     except OSError as no:
         raise NotARun(remote.label, f"there is nothing there, or it cannot be listed ({type(no).__name__})") from None
-    found: dict[str, Run] = {}
+    found = Opened()
     for below, files in by_run(listing).items():
         shown, prefix = below or last_part(remote), below + "/" if below else ""
         source = RemoteSource(remote, prefix, files)
         neighbour = beside_remote(remote, below)
         found[shown] = UnreadRun(shown.rsplit("/", 1)[-1], source, shown, neighbour, verified=verified)
+    for place in _project_places(listing):
+        inside = RemoteFiles(remote, place + "/" if place else "", listing)
+        _add_project(found, Project(MappingTree(inside), f"{remote.label}/{place}".rstrip("/"), place))
     return found
 
 
@@ -143,31 +165,38 @@ def _path_finder(path: Path, verified: bool) -> Finder:
     return lambda: _in_tree(path, verified)
 
 
-def _in_tree(root: Path, verified: bool) -> dict[str, Run]:
-    found: dict[str, Run] = {}
+def _in_tree(root: Path, verified: bool) -> Opened:
+    found = Opened()
     neighbours: dict[Path, Neighbour] = {}
-    for folder in sorted(_run_folders(root, 0)):
+    for folder, is_project in sorted(_places(root, 0)):
         relative = PurePosixPath(*folder.relative_to(root).parts).as_posix()
+        if is_project:
+            _add_project(found, Project(FolderTree(folder), str(folder), "" if relative == "." else relative))
+            continue
         shown = folder.resolve().name if relative == "." else relative
         neighbour = neighbours.setdefault(folder.parent, beside(folder.parent))
         found[shown] = UnreadRun(shown.rsplit("/", 1)[-1], FolderSource(folder), shown, neighbour, verified=verified)
     return found
 
 
-def _run_folders(folder: Path, depth: int) -> list[Path]:
+def _places(folder: Path, depth: int) -> Iterator[tuple[Path, bool]]:
+    """Run directories and projects, and which a place is. Other runs may lie inside a project, not below a run."""
     try:
         with os.scandir(folder) as entries:
             rows = list(entries)
     except OSError as no:
         if depth == 0:
             raise NotARun(folder, f"it cannot be listed ({type(no).__name__})") from None
-        return []
+        return
     if any(row.name in MARKS and not row.is_dir(follow_symlinks=False) for row in rows):
-        return [folder]
-    if depth >= MAX_TREE_DEPTH:
-        return []
-    below = [Path(row.path) for row in rows if row.is_dir(follow_symlinks=False) and row.name not in SKIPPED]
-    return [run for child in below for run in _run_folders(child, depth + 1)]
+        yield folder, False
+        return
+    if any(row.name in loom_tree.MARKS for row in rows):
+        yield folder, True
+    if depth < MAX_TREE_DEPTH:
+        for row in rows:
+            if row.is_dir(follow_symlinks=False) and row.name not in SKIPPED:
+                yield from _places(Path(row.path), depth + 1)
 
 
 def beside(parent: Path) -> Neighbour:
@@ -195,15 +224,29 @@ def _mapping_finder(files: Mapping[str, bytes], verified: bool) -> Finder:
     return lambda: _in_mapping(files, verified)
 
 
-def _in_mapping(files: Mapping[str, bytes], verified: bool) -> dict[str, Run]:
+def _in_mapping(files: Mapping[str, bytes], verified: bool) -> Opened:
     """Runs of named bytes. Of other runs nothing is asked: questions about them stay unanswered."""
     places = {name.rsplit("/", 1)[0] if "/" in name else "" for name in files if name.rsplit("/", 1)[-1] in MARKS}
-    found: dict[str, Run] = {}
+    found = Opened()
     for place in sorted(places):
         source = MappingSource(files, place or "bytes", place + "/" if place else "")
         run_id = place.rsplit("/", 1)[-1] or _own_id(source)
         found[place or run_id] = Run(run_id, source, place or run_id, verified=verified)
+    for place in _project_places(files):
+        start = len(place) + 1 if place else 0
+        inside = {name[start:]: data for name, data in files.items() if not place or name.startswith(place + "/")}
+        _add_project(found, Project(MappingTree(inside), place or "bytes", place))
     return found
+
+
+def _project_places(names: Iterable[str]) -> list[str]:
+    """The folders that are IntLoom projects, by the names of files below them."""
+    found = set()
+    for parts in (name.split("/") for name in names):
+        marks = [n for n, part in enumerate(parts) if part in loom_tree.MARKS]
+        if marks and (parts[marks[0]] == loom_tree.PRIVATE or marks[0] == len(parts) - 1):
+            found.add("/".join(parts[: marks[0]]))
+    return sorted(found)
 
 
 def _own_id(source: Source) -> str:

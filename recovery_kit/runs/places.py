@@ -17,7 +17,7 @@ from recovery_kit.errors import NotARun, UnknownMoment
 from recovery_kit.formats import rundir
 from recovery_kit.formats.rundir import FileFact, Source
 
-from .collection import Runs
+from .collection import Runs, agent_run
 from .opening import MAX_TREE_DEPTH, SKIPPED, Openable, beside, beside_remote, open_runs, prefixes
 from .remote import MARKS, Remote, RemoteSource, by_run, is_url, last_part, shown_url, version_of
 from .run import Run
@@ -30,7 +30,7 @@ class Place:
     """Where a run lies."""
 
     root: str
-    """Path of the folder or archive, or URL, that was listed; as it was given, so it may hold a password: never shown."""
+    """Folder, archive or URL that was listed, as it was given: it may hold a password and is never shown."""
     below: str
     """The run's folder below the root, empty for the root itself."""
     source: str
@@ -74,7 +74,7 @@ def list_places(source: AnySource) -> Listing:
         return _listed(os.fspath(source), "")
     if isinstance(source, Runs) or hasattr(source, "keys"):
         raise NotARun(None, "runs that were handed in as bytes have no place")
-    parts = [os.fspath(each) for each in source]  # type: ignore[union-attr]
+    parts = [os.fspath(each) for each in source]
     if not parts:
         raise NotARun(None, "a list of no places")
     listings = [_listed(part, prefix) for part, prefix in zip(parts, prefixes(parts), strict=True)]
@@ -84,12 +84,13 @@ def list_places(source: AnySource) -> Listing:
 
 
 def _listed(root: str, prefix: str) -> Listing:
+    unlisted: list[Unlisted] = []
     if is_url(root):
-        places, unlisted = _in_store(root, prefix), []
+        places = _in_store(root, prefix)
     elif os.path.isdir(root):
         places, unlisted = _in_folder(root, prefix)
     elif os.path.isfile(root):
-        places, unlisted = _in_archive(root, prefix), []
+        places = _in_archive(root, prefix)
     else:
         raise NotARun(root, "there is nothing there")
     places.sort(key=lambda place: place.source)
@@ -170,7 +171,8 @@ def _in_store(url: str, prefix: str) -> list[Place]:
         listing = remote.listing()
     except OSError:
         raise NotARun(remote.label, "there is nothing there, or it cannot be listed") from None
-    return [_store_place(url, below, prefix + (below or last_part(remote)), files) for below, files in by_run(listing).items()]
+    own = last_part(remote)
+    return [_store_place(url, below, prefix + (below or own), files) for below, files in by_run(listing).items()]
 
 
 def _store_place(url: str, below: str, source: str, files: dict[str, dict[str, Any]]) -> Place:
@@ -187,7 +189,7 @@ def _in_archive(path: str, prefix: str) -> list[Place]:
     info = os.stat(path)
     version = info.st_size, info.st_mtime_ns
     places = []
-    for run in _archive(path, *version).values():
+    for run in _archive(path, *version).agent_runs:
         assert isinstance(run._source, MappingSource)
         facts = run._source.facts()
         journal = facts.get(rundir.JOURNAL)
@@ -212,11 +214,13 @@ def run_at(place: Place, *, verified: bool = True) -> Run:
     if is_url(place.root):
         remote = _remote(place.root)
         below = place.below + "/" if place.below else ""
-        return UnreadRun(run_id, RemoteSource(remote, below), place.source, beside_remote(remote, below), verified=verified)
+        source = RemoteSource(remote, below)
+        neighbour = beside_remote(remote, place.below)
+        return UnreadRun(run_id, source, place.source, neighbour, verified=verified)
     if os.path.isfile(place.root):
         info = os.stat(place.root)
         try:
-            run = _archive(place.root, info.st_size, info.st_mtime_ns)[place.below]
+            run = agent_run(_archive(place.root, info.st_size, info.st_mtime_ns)[place.below], "no index holds it")
         except UnknownMoment:
             raise NotARun(place.root, "the archive no longer holds it") from None
         return Run(run.id, run._source, place.source, verified=verified)

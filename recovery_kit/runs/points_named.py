@@ -8,8 +8,10 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-from recovery_kit.errors import UnknownMoment
+from recovery_kit.errors import OtherRuntime, UnknownMoment
 
+from .collection import AnyRun
+from .loom_run import LoomRun, LoomState
 from .moment import State
 from .run import Run
 
@@ -69,6 +71,30 @@ def moment(run: Run, text: str | int | PointName = "end") -> State:
     if name.naming == "iteration":
         return run.at(_point_of_iteration(run, name.number))
     return run.at_record(records_until(run, name))
+
+
+def any_moment(run: AnyRun, text: str | int | PointName = "end") -> State | LoomState:
+    """The same for a run of either system.
+
+    Of a workflow's Run a record is a checkpoint, `call:ID` is just before that Call began, and there are no iterations.
+    """
+    if isinstance(run, Run):
+        return moment(run, text)
+    return _loom_moment(run, text if isinstance(text, PointName) else point_name(text))
+
+
+def _loom_moment(run: LoomRun, name: PointName) -> LoomState:
+    if name.naming == "iteration":
+        raise OtherRuntime(run.id, "it is a Run of a workflow: it has no iterations")
+    if name.naming == "record" and not 0 < name.number <= len(run.points):
+        raise UnknownMoment(run.id, f"there is no record {name.number}: {len(run.points)} checkpoints are readable")
+    if name.naming == "call":
+        begun = next((call for call in run.effects if call.call_id == name.id), None)
+        place = next((m.index for m in run.points if begun is not None and m.offset == begun.offset), 0)
+        if not place:
+            raise UnknownMoment(run.id, f"no checkpoint lies before a Call {name.id!r}")
+        return run.at(place - 1)
+    return run.at(None if name.naming == "end" else name.number - (name.naming == "record"))
 
 
 def records_until(run: Run, text: str | int | PointName) -> int:

@@ -6,6 +6,7 @@ looks for them; none is taken as an argument, and what a URL holds of them is on
 
 import re
 from collections.abc import Iterator, Mapping
+from datetime import datetime
 from typing import Any
 
 from recovery_kit.errors import MissingExtra, NotARun
@@ -105,6 +106,32 @@ class RemoteSource:
         return self.remote.read(self.prefix + name)
 
 
+class RemoteFiles(Mapping[str, bytes]):
+    """Files of a remote place that one listing named, below a prefix; each is fetched when it is asked for."""
+
+    def __init__(self, remote: Remote, prefix: str, listing: Mapping[str, Any]) -> None:
+        self._remote, self._prefix = remote, prefix
+        self._names = {name.removeprefix(prefix): None for name in listing if name.startswith(prefix)}
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._names
+
+    def __getitem__(self, name: str) -> bytes:
+        """Raises KeyError for what the listing does not name; OSError where it is gone or not given."""
+        if name not in self._names:
+            raise KeyError(name)
+        data = self._remote.read(self._prefix + name)
+        if data is None:
+            raise FileNotFoundError(name)
+        return data
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+
 def by_run(listing: dict[str, dict[str, Any]]) -> dict[str, dict[str, dict[str, Any]]]:
     """Files by run: the folders that hold one of the marks, and what lies below each."""
     folders = {name.rpartition("/")[0] for name in listing if name.rpartition("/")[2] in MARKS}
@@ -136,13 +163,13 @@ def version_of(info: Mapping[str, Any]) -> str:
 
 def _fact(name: str, info: Mapping[str, Any]) -> FileFact:
     told = next((info[key] for key in _TIMES if info.get(key)), None)
-    moment = told.timestamp() if hasattr(told, "timestamp") else told
+    moment = told.timestamp() if isinstance(told, datetime) else told
     return FileFact(name, int(info.get("size") or 0), float(moment) if isinstance(moment, int | float) else None)
 
 
 def _opened(url: str) -> tuple[Any, str]:
     try:
-        from fsspec.core import url_to_fs
+        from fsspec.core import url_to_fs  # type: ignore[import-untyped,unused-ignore]
     except ImportError:
         raise MissingExtra(None, "a URL needs fsspec: pip install 'recovery-kit[remote]'") from None
     label = shown_url(url)

@@ -156,7 +156,7 @@ class Run(Drawn):
     @cached_property
     def written_by(self) -> str | None:
         """The oldest engine version that writes all that is there; None where nothing tells."""
-        return written_by(self.story)
+        return self.ask(written_by)
 
     # Records and moments.
 

@@ -12,6 +12,8 @@ from typing import Any
 from recovery_kit.history.story import Story
 from recovery_kit.history.waits import is_terminal, wait_of
 
+from .collection import AnyRun
+from .loom_run import LoomRun
 from .run import Run
 
 
@@ -19,7 +21,7 @@ from .run import Run
 class RunRow:
     """One run in a list (seen, unless the run has been read verified). Texts are raw."""
 
-    run: Run
+    run: AnyRun
     id: str
     source: str
     """Path relative to what was opened."""
@@ -40,13 +42,36 @@ class RunRow:
     cost_exact: bool
 
 
-def run_row(run: Run) -> RunRow:
+def run_row(run: AnyRun) -> RunRow:
     """The row of one run."""
+    if isinstance(run, LoomRun):
+        return _loom_row(run)
     return run.ask(lambda story: _row(run, story), seen=True)
 
 
+def _loom_row(run: LoomRun) -> RunRow:
+    """Workflows have no iterations and no bills: those are gaps."""
+    verdict = run.verdict
+    return RunRow(
+        run=run,
+        id=run.id,
+        source=run.source,
+        agent=verdict.agent,
+        status=verdict.status,
+        terminal=verdict.terminal,
+        waits=verdict.prompt.kind if verdict.prompt else None,
+        needs_person=None if verdict.status is None else verdict.prompt is not None or verdict.status == "paused",
+        stage=verdict.stage,
+        iteration=None,
+        moved=verdict.moved_at,
+        unknown=len(verdict.unknown) if run.points else None,
+        cost=None,
+        cost_exact=False,
+    )
+
+
 def _row(run: Run, story: Story) -> RunRow:
-    meta, wait = story.best_meta, wait_of(story.meta, story.files.fan_out)
+    meta, wait = story.best_meta, wait_of(story.meta, story.files.fan_out, story.files.open_point)
     spent, exact = story.cost.total_usd, story.cost.exact
     if not story.trips.bills:  # older engines write no bills; nothing in the journal says that it was free
         spent, exact = (meta.cost_usd, meta.cost_is_exact) if meta else (None, False)

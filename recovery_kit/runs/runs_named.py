@@ -9,10 +9,11 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from recovery_kit.errors import UnknownMoment, UnsafeName
+from recovery_kit.formats import loom_tree
 from recovery_kit.history.findings import SAFE_ID
 
-from .collection import Runs
-from .opening import MARKS, open_run, open_runs
+from .collection import AnyRun, Runs, agent_run
+from .opening import MARKS, only_run, open_runs
 from .remote import is_url
 from .run import Run
 
@@ -27,24 +28,42 @@ def runs_root(environment: Mapping[str, str] | None = None) -> Path:
     return (Path(home) if home else Path.home()) / ".leviath" / "runs"
 
 
-def run_named(text: str, root: Path | None = None) -> Run:
+def run_named(text: str, root: Path | None = None) -> AnyRun:
     """The run at a path or URL, else the one with that id, or with the one id that begins so, below `root`.
 
-    `root`: by default `runs_root()`. Raises NotARun, UnknownMoment, and UnsafeName for what is neither a path that is
-    there nor a name.
+    A Run of a workflow may be named by the path of its directory inside a project. `root`: by default `runs_root()`.
+    Raises NotARun, UnknownMoment, and UnsafeName for what is neither a path that is there nor a name.
     """
+    inside = _run_of_project(text)
+    if inside is not None:
+        return inside
     if is_url(text) or os.path.lexists(text):
-        return open_run(text)
+        return only_run(open_runs(text))
     return _below(_name(text), root or runs_root())
 
 
+def agent_run_named(text: str, why: str, root: Path | None = None) -> Run:
+    """The same for what takes an agent's run alone. Raises OtherRuntime too, saying `why`."""
+    return agent_run(run_named(text, root), why)
+
+
+def _run_of_project(text: str) -> AnyRun | None:
+    """The Run whose directory, or file of format 1, lies at a path inside a project."""
+    head, mark, path = text.replace(os.sep, "/").rstrip("/").rpartition(f"/{loom_tree.RUNTIME}/")
+    if not mark or "/" in path or is_url(text) or not os.path.lexists(text):
+        return None
+    found = {run.path: run for run in open_runs(head).loom_runs}
+    return found.get(f"{loom_tree.RUNTIME}/{path}")
+
+
 def runs_named(text: str | None = None, root: Path | None = None) -> Runs:
-    """All runs at a path or URL, or the one of that id below `root`; without a text all there. Raises as `run_named`."""
+    """All runs at a path or URL, or the one of that id below `root`; without a text all there. As `run_named`."""
     if text is None:
         return open_runs(root or runs_root())
-    if is_url(text) or os.path.lexists(text):
+    inside = _run_of_project(text)
+    if inside is None and (is_url(text) or os.path.lexists(text)):
         return open_runs(text)
-    run = _below(_name(text), root or runs_root())
+    run = inside or _below(_name(text), root or runs_root())
     return Runs(lambda: {run.source: run}, label=text)
 
 
@@ -61,7 +80,7 @@ def _name(text: str) -> str:
     return text
 
 
-def _below(name: str, root: Path) -> Run:
+def _below(name: str, root: Path) -> AnyRun:
     """Only folders are looked at until one fits: opening thousands of journals to find one would take its time."""
     try:
         with os.scandir(root) as entries:
@@ -69,7 +88,7 @@ def _below(name: str, root: Path) -> Run:
     except OSError:
         raise UnknownMoment(root, f"the folder cannot be listed, so no run {name!r} is found in it") from None
     fitting = [name] if name in names else sorted(names)
-    return open_run(root / fitting[0]) if len(fitting) == 1 else open_runs(root)[name]
+    return only_run(open_runs(root / fitting[0])) if len(fitting) == 1 else open_runs(root)[name]
 
 
 def _is_run(entry: os.DirEntry[str]) -> bool:

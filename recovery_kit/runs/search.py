@@ -1,4 +1,5 @@
-"""Looking for text in one run: every string of every readable record and of the JSON files, masked before it is compared."""
+"""Looking for text in one run: every string of every readable record and of the JSON files, masked before it is
+compared."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -39,8 +40,8 @@ def search(story: Story, text: str, mask: Callable[[str], str]) -> Iterator[Hit]
         behind = place is not journal
         for frame, kind in place.read():
             offset = place.framing.offsets[frame]
-            for member, value in _strings(_loaded(place.payload(frame))):
-                for excerpt in _around(mask(value), wanted):
+            for member, value in strings(_loaded(place.payload(frame))):
+                for excerpt in excerpts(mask(value), wanted):
                     yield Hit(rundir.JOURNAL, offset, kind, member, excerpt, behind)
     for name in sorted(story.files.facts):
         if name == rundir.JOURNAL or name.startswith(rundir.BLOBS + "/"):
@@ -48,7 +49,7 @@ def search(story: Story, text: str, mask: Callable[[str], str]) -> Iterator[Hit]
         data = story.files.raw(name)
         if data is not None:
             content = bytes(data).decode("utf-8", "replace")
-            for excerpt in _around(mask(content), wanted):
+            for excerpt in excerpts(mask(content), wanted):
                 yield Hit(name, None, None, "", excerpt)
 
 
@@ -59,7 +60,7 @@ def _loaded(payload: memoryview) -> Any:
         return bytes(payload).decode("utf-8", "replace")
 
 
-def _strings(value: Any) -> Iterator[tuple[str, str]]:
+def strings(value: Any) -> Iterator[tuple[str, str]]:
     """(place, text) of each string in a JSON value."""
     waiting: list[tuple[str, Any]] = [("", value)]
     while waiting:
@@ -72,7 +73,8 @@ def _strings(value: Any) -> Iterator[tuple[str, str]]:
             waiting += [(f"{place}.{number}", member) for number, member in reversed(list(enumerate(item)))]
 
 
-def _around(text: str, wanted: str) -> Iterator[str]:
+def excerpts(text: str, wanted: str) -> Iterator[str]:
+    """The text around each place where `wanted`, which is folded, stands."""
     folded = text.casefold()
     if wanted not in folded:
         return

@@ -1,4 +1,4 @@
-"""`answer`: an open question of a run as a form. The cell that shows it ends at once; the answer comes when it comes."""
+"""`answer`: an open question of a run as a form. Its cell ends at once; the answer comes when it comes."""
 
 import asyncio
 from collections.abc import Callable, Generator, Mapping
@@ -58,7 +58,10 @@ class Asking(Form):
             tell(given)
 
     def _told_as(self, given: Given) -> str:
-        said = [f"{name} {value if isinstance(value, bool | int) else line(str(value), self.masker, 80)}" for name, value in given.items()]
+        said = [
+            f"{name} {value if isinstance(value, bool | int) else line(str(value), self.masker, 80)}"
+            for name, value in given.items()
+        ]
         return ", ".join(said)
 
     def refuse(self, sentence: str) -> None:
@@ -138,7 +141,14 @@ def _choice(form: Asking) -> list[w.Widget]:
 
 
 def _confirm(form: Asking) -> list[w.Widget]:
-    return [w.HBox([form.button("Yes", lambda: {"approve": True}, "success"), form.button("No", lambda: {"deny": True}, "danger")])]
+    return [
+        w.HBox(
+            [
+                form.button("Yes", lambda: {"approve": True}, "success"),
+                form.button("No", lambda: {"deny": True}, "danger"),
+            ]
+        )
+    ]
 
 
 def _edit(form: Asking) -> list[w.Widget]:
@@ -146,7 +156,9 @@ def _edit(form: Asking) -> list[w.Widget]:
     if text is None:
         shown = _area(whole(form.prompt.body, form.masker, 20000), 10)
         shown.disabled = True
-        form.said.say("This text holds secrets or characters that a text field changes: answer with .give(text=…)", "attention")
+        form.said.say(
+            "This text holds secrets or characters that a text field changes: answer with .give(text=…)", "attention"
+        )
         return [shown]
     area = _area(text, 10)
     return [area, form.button("Hand in this text", lambda: {"text": area.value}, "success")]
@@ -166,7 +178,9 @@ _CONTROLS: dict[str, Callable[[Asking], list[w.Widget]]] = {
 }
 
 
-def answer(prompt: Prompt, world: AgentWorld | None = None, *, policy: Policy | None = None, masker: Masker | None = None) -> Asking:
+def answer(
+    prompt: Prompt, world: AgentWorld | None = None, *, policy: Policy | None = None, masker: Masker | None = None
+) -> Asking:
     """An open question (one of `world.prompts`) as a form. The cell ends at once and the kernel stays free.
 
     With `world` the answer is given to it, durable before the form says so; the world goes on at its next `tick`.

@@ -9,6 +9,7 @@ from recovery_kit.mirrors.branches import Step
 from recovery_kit.mirrors.comparing import Comparison, Pair
 from recovery_kit.mirrors.editing import Edit
 from recovery_kit.pictures import Column, Pen, Safe, el, join, table_html
+from recovery_kit.pictures.tables import fold
 
 MOST_ROWS = 200
 _HOW = {"same": "= the same", "similar": "≈ alike", "only_a": "← only left", "only_b": "→ only right"}
@@ -19,15 +20,15 @@ def edits_html(edits: Sequence[Edit], masker: Masker | None = None) -> Safe:
     if not edits:
         return el("p", "No edit so far.", class_="rk-muted")
     pen = Pen(masker)
-    return el("ol", [_edit(pen, edit) for edit in edits])
+    return join([_edit(pen, edit, edit is edits[-1]) for edit in edits])
 
 
-def _edit(pen: Pen, edit: Edit) -> Safe:
+def _edit(pen: Pen, edit: Edit, is_open: bool) -> Safe:
     who = f"edit {edit.number}, {time_text(edit.at)}{', ' + edit.author if edit.author else ''}"
     state = " (undone)" if edit.undone else ""
-    reason = el("div", pen.line(edit.reason, 300)) if edit.reason else None
     patch = json.dumps(list(edit.patch), ensure_ascii=False, indent=1) if edit.patch else "nothing changed: a note"
-    return el("li", el("strong", pen.line(who + state, 120)), reason, pen.whole(patch, 3000))
+    head = [el("strong", pen.line(who + state, 120)), " ", pen.line(edit.reason, 200, "")]
+    return fold(head, pen.whole(patch, 3000), is_open=is_open)
 
 
 def comparison_html(found: Comparison) -> Safe:

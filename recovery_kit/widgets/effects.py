@@ -11,6 +11,7 @@ from recovery_kit.history.calls import Call
 from recovery_kit.history.verdict import look_for
 from recovery_kit.pictures import Safe, effects_html
 from recovery_kit.pictures.vocabulary import CERTAINTY
+from recovery_kit.runs.collection import AnyRun, agent_run
 from recovery_kit.runs.run import Grown, Run
 
 from .trees import line, whole
@@ -24,7 +25,7 @@ class Effects(View):
     """The calls of a run by batch, each with its certainty. `selected` is the call whose evidence is shown."""
 
     _esm, _css = front("effects")
-    counts = traitlets.List().tag(sync=True)
+    counts: Any = traitlets.List().tag(sync=True)
     """Sign, word, tone and number of each certainty, in the order in which a person looks."""
     picked = traitlets.Int(-1).tag(sync=True)
     come = traitlets.Int(0).tag(sync=True)
@@ -61,7 +62,11 @@ class Effects(View):
         if question.get("look"):
             rows = [row for row in rows if any(call.is_unknown for _, call in row)]
         first = max(0, int(question.get("first", 0)))
-        return {"first": first, "of": len(rows), "batches": [self._batch(row) for row in rows[first : first + MOST_BATCHES]]}
+        return {
+            "first": first,
+            "of": len(rows),
+            "batches": [self._batch(row) for row in rows[first : first + MOST_BATCHES]],
+        }
 
     def _batch(self, rows: list[tuple[int, Call]]) -> list[Any]:
         call = rows[0][1]
@@ -81,8 +86,8 @@ class Effects(View):
         call, masker = self.run.effects[number], self.masker
         look = CERTAINTY[call.certainty]
         proof = "–" if call.evidence_offset is None else f"the record at byte {count_text(call.evidence_offset)}"
-        notes = [f"stood in by restart {call.stood_in_by}" if call.stood_in_by else "", "ambiguous" if call.ambiguous else "",
-                 "behind a tear" if call.behind_tear else ""]  # fmt: skip
+        notes = [f"stood in by restart {call.stood_in_by}" if call.stood_in_by else ""]
+        notes += ["ambiguous" if call.ambiguous else "", "behind a tear" if call.behind_tear else ""]
         facts = [
             ["call", line(call.call_id, masker, 80)],
             ["certainty", " · ".join(filter(None, [f"{look.sign} {look.word}", *notes]))],
@@ -112,9 +117,10 @@ class Effects(View):
         return f"tool calls of {line(self.run.id, self.masker)}: {', '.join(said) or 'none'}"
 
 
-def certainty(run: Run) -> Effects:
+def certainty(run: AnyRun) -> Effects:
     """The tool calls of a run, batch by batch, with how surely each took effect; a click or Enter shows the evidence.
 
-    Arrows go from call to call. `.selected` is the call whose evidence is shown.
+    Arrows go from call to call. `.selected` is the call whose evidence is shown. Raises OtherRuntime for a Run of a
+    workflow.
     """
-    return Effects(run)
+    return Effects(agent_run(run, "its verdict and its card tell its boundaries"))

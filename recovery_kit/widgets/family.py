@@ -17,7 +17,7 @@ class FamilyTree(View):
     """Runs and what was cut from them. `on_pick` is told the id of the one that is chosen."""
 
     _esm, _css = front("family")
-    rows = traitlets.List().tag(sync=True)
+    rows: Any = traitlets.List().tag(sync=True)
     """Depth, name, status, where it was cut, whether it is gone."""
     picked = traitlets.Int(0).tag(sync=True)
 
@@ -42,7 +42,14 @@ class FamilyTree(View):
         look = STATUS.get(row["status"] or "")
         status = f"{look.sign} {look.word}" if look else line(row["status"], self.masker, 24, "gone from here")
         cut = f"cut at {line(row['at'], self.masker, 40)}, batch {row['batch']}" if row["at"] else ""
-        return [row["depth"], line(row["run_id"], self.masker, 80), status, look.tone if look else "muted", cut, row["gone"]]
+        return [
+            row["depth"],
+            line(row["run_id"], self.masker, 80),
+            status,
+            look.tone if look else "muted",
+            cut,
+            row["gone"],
+        ]
 
     @property
     def id(self) -> str | None:
@@ -65,9 +72,15 @@ class FamilyTree(View):
 
     def _item(self, row: list[Any]) -> Safe:
         depth, name, status, _, cut, _ = row
-        return el("li", "— " * depth, el("strong", name), " ", Pen().line(f"{status} {cut}", 120), class_="rk-key", style="flex-basis:100%")
+        return el(
+            "li",
+            "— " * depth,
+            el("strong", name),
+            " ",
+            Pen().line(f"{status} {cut}", 120),
+            class_="rk-key",
+            style="flex-basis:100%",
+        )
 
     def words(self) -> str:
         return "\n".join(f"{'  ' * row[0]}{row[1]}: {row[2]} {row[4]}".rstrip() for row in self.rows)
-
-

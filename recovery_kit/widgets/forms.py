@@ -61,9 +61,16 @@ class Form(w.VBox):  # type: ignore[misc]
         return f"<{type(self).__name__}>"
 
 
-def button(text: str, act: Callable[[], object], tell: Callable[[str], object], tooltip: str = "", style: str = "") -> w.Button:
+def button(
+    text: str, act: Callable[[], object], tell: Callable[[str], object], tooltip: str = "", style: str = ""
+) -> w.Button:
     """A button that does something; what it raises is told as a sentence, and it is never silent."""
-    made = w.Button(description=text, tooltip=tooltip or text, button_style=style, layout=w.Layout(width="auto"))
+    made = w.Button(
+        description=text,
+        tooltip=tooltip or text,
+        button_style=style,
+        layout=w.Layout(width="auto", align_self="flex-start"),
+    )
 
     def clicked(_: object) -> None:
         made.disabled = True

@@ -17,8 +17,10 @@ from recovery_kit.world.agent_world import AgentWorld
 class GoingOn:
     """One mirror at work in one world."""
 
-    def __init__(self, mirror: Mirror, world: AgentWorld, source: Run | None) -> None:
+    def __init__(self, mirror: Mirror, world: AgentWorld, source: Run | None, chosen: tuple[str, str]) -> None:
         self.mirror, self.world, self.source = mirror, world, source
+        self.chosen = chosen
+        """Names of its provider and its tools."""
         self._halt = Event()
         self._lock = Lock()
         self._thread: Thread | None = None
@@ -65,8 +67,11 @@ class GoingOn:
     def close(self) -> None:
         """Stop, and let go of the run directory once it rests."""
         self.stop()
-        thread = self._thread
-        if thread is None or not thread.is_alive():
-            self.world.close()
+        if self.busy:
+            Thread(target=self._let_go, name="mirror-end", daemon=True).start()
         else:
-            Thread(target=lambda: (thread.join(), self.world.close()), name="mirror-end", daemon=True).start()
+            self.world.close()
+
+    def _let_go(self) -> None:
+        self.wait()
+        self.world.close()

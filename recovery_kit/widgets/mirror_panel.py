@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from threading import RLock
 from typing import Any
 
 import ipywidgets as w
@@ -14,7 +15,7 @@ from recovery_kit.mirrors.lineage import Lineage, lineage
 from recovery_kit.mirrors.mirror import Mirror
 from recovery_kit.mirrors.resume import Budget, Resumed
 from recovery_kit.pictures import Pen, Safe, el, join
-from recovery_kit.runs.collection import Runs
+from recovery_kit.runs.collection import AnyRun, Runs, agent_run
 from recovery_kit.runs.opening import open_runs
 from recovery_kit.runs.run import Run
 from recovery_kit.world.agent_world import AgentWorld
@@ -38,7 +39,14 @@ ToolSets = Mapping[str, Callable[[Run], Tools | None]]
 
 PROVIDERS: Providers = {"recorded": RecordedProvider, "refusing": lambda _: RefusingProvider()}
 TOOLS: ToolSets = {"recorded, else refused": lambda _: None}
-_SAID = (("nobody said yet", ""), ("it happened, with this result", "happened"), ("it did not happen", "did-not"), ("leave it to the restart", "skip"))
+_AS_CODE = {"recorded": "rk.RecordedProvider(run)", "refusing": "rk.RefusingProvider()"}
+_NOT_HERE = "Not to be edited here: it holds a secret, or characters that a text field changes. From Python it can be."
+_SAID = (
+    ("nobody said yet", ""),
+    ("it happened, with this result", "happened"),
+    ("it did not happen", "did-not"),
+    ("leave it to the restart", "skip"),
+)
 
 
 class MirrorPanel(Form):
@@ -52,6 +60,7 @@ class MirrorPanel(Form):
         self.mirror: Mirror | None = None
         self._going: dict[str, GoingOn] = {}
         self._last: GoingOn | None = None
+        self._lock = RLock()
         self._asking: Asking | None = None
         self._told: list[Callable[[Run], object]] = []
         self.code = code if code is not None else CodeLines()
@@ -67,38 +76,57 @@ class MirrorPanel(Form):
     # The controls.
 
     def _make_controls(self) -> None:
-        wide = w.Layout(width="98%")
+        wide, named = w.Layout(width="98%"), {"description_width": "initial"}
         self.at = w.Text("end", description="at", tooltip="end, a point, record:N, iteration:N or call:ID")
-        self.batch = w.Dropdown(options=[("as the moment suggests", None), *((word, word) for word in ("keep", "complete", "drop"))], description="batch out then")
+        self.batch = w.Dropdown(
+            options=[("as the moment suggests", ""), *((word, word) for word in ("keep", "complete", "drop"))],
+            description="a batch that was out",
+            style=named,
+        )
         self.region = w.Dropdown(options=[], description="region")
         self.entry = w.Dropdown(options=[], description="entry")
         self.text = w.Textarea(rows=4, description="text", layout=wide)
+        self.note = w.Label("")
         self.reason = w.Text(description="reason", layout=wide)
         self.edits = Pane("Edits so far")
         self.effects = w.VBox([])
         self.provider = w.Dropdown(options=list(self.providers), description="model")
         self.tool_set = w.Dropdown(options=list(self.tools), description="tools")
-        self.turns = w.BoundedIntText(5, min=1, max=10_000, description="at most turns")
-        self.tokens = w.BoundedIntText(0, min=0, max=10**9, description="tokens, 0: any")
+        self.turns = w.BoundedIntText(5, min=1, max=10_000, description="at most turns", style=named)
+        self.tokens = w.BoundedIntText(0, min=0, max=10**9, description="tokens (0: any)", style=named)
         self.prompt_place = w.VBox([])
         self.region.observe(lambda _: self._show_entries(), "value")
         self.entry.observe(lambda _: self._show_text(), "value")
         press = self._button
-        self._branching = titled("Branch", w.Box([self.at, self.batch, press("Branch here", self.branch, "success")], layout=w.Layout(flex_flow="row wrap")))
+        self._branching = titled(
+            "Branch",
+            w.Box(
+                [self.at, self.batch, press("Branch here", self.branch, "success")],
+                layout=w.Layout(flex_flow="row wrap"),
+            ),
+        )
         edit = titled(
-            "Edit", w.Box([self.region, self.entry], layout=w.Layout(flex_flow="row wrap")), self.text, self.reason,
-            w.HBox([press("Change this entry", self.edit, "success"), press("Undo the last edit", self.undo)]), self.edits,
+            "Edit", w.Box([self.region, self.entry], layout=w.Layout(flex_flow="row wrap")),
+            self.text, self.note, self.reason,
+            w.HBox([press("Change this entry", self.edit, "success"), press("Undo the last edit", self.undo)]),
+            self.edits,
         )  # fmt: skip
         go = w.Box([self.provider, self.tool_set, self.turns, self.tokens], layout=w.Layout(flex_flow="row wrap"))
         buttons = w.Box(
-            [press("Resume", self.resume, "success"), press("Stop", self.stop, "warning"), press("Read on", self.refresh),
-             press("Compare with the run", self.compare)],
+            [press("Resume", self.resume, "success"), press("Stop", self.stop, "warning"),
+             press("Read on", self.refresh), press("Compare with the run", self.compare)],
             layout=w.Layout(flex_flow="row wrap"),
         )  # fmt: skip
-        self._working = w.VBox([edit, titled("Effects that nobody knows", self.effects), titled("Go on", go, buttons), self.prompt_place])
+        self._working = w.VBox(
+            [edit, titled("Effects that nobody knows", self.effects), titled("Go on", go, buttons), self.prompt_place]
+        )
 
     def _button(self, text: str, act: Callable[[], object], style: str = "") -> w.Button:
-        return button(text, act, self._refuse, style=style)
+        def alone() -> None:
+            with self._lock:
+                act()
+
+        return button(text, alone, self._refuse, style=style)
 
     def _refuse(self, sentence: str) -> None:
         self.said.say(f"× {sentence}" if sentence else "", "bad")
@@ -113,9 +141,9 @@ class MirrorPanel(Form):
 
     def _lineage(self) -> Lineage:
         """The tree that the run is in, with the mirrors in the folder for mirrors."""
-        there = {"": self.run}
+        there: dict[str, AnyRun] = {"": self.run}
         if self.into.is_dir():
-            there |= {key: run for key, run in open_runs(self.into).items() if run.id != self.run.id}
+            there |= {run.source: run for run in open_runs(self.into).agent_runs if run.id != self.run.id}
         tree = lineage(Runs(lambda: there, self.run.id))
         mine = [root for root in tree.roots if any(kin.run_id == self.run.id for _, kin in root.walk())]
         return Lineage(tuple(mine))
@@ -166,7 +194,8 @@ class MirrorPanel(Form):
         entries = self._entries[name] if name is not None else ()
         first = max(len(entries) - 200, 0)
         self.entry.options = [
-            (f"{n}: {line(text_of(entry.content), self._masker(), 60)}", n) for n, entry in enumerate(entries[first:], first)
+            (f"{n}: {line(text_of(entry.content), self._masker(), 60)}", n)
+            for n, entry in enumerate(entries[first:], first)
         ]
         if entries:
             self.entry.value = first
@@ -181,13 +210,16 @@ class MirrorPanel(Form):
         text = editable(raw, self._masker())
         self.text.disabled = text is None
         self.text.value = text if text is not None else line(raw, self._masker(), 400)
-        self.text.tooltip = "" if text is not None else "It holds secrets or characters that a text field changes: edit it from Python."
+        self.note.value = "" if text is not None else _NOT_HERE
+        self.note.layout.display = "none" if text is not None else ""
 
     def _show_effects(self) -> None:
         assert self.mirror is not None
         close = self.effects.children
         pending = self.mirror.at().pending
-        rows = [self._effect(call.id, call.name) for call, result in pending.calls() if result is None] if pending else []
+        rows = (
+            [self._effect(call.id, call.name) for call, result in pending.calls() if result is None] if pending else []
+        )
         self.effects.children = rows or [w.Label("None: nothing is pending without a result.")]
         for row in close:
             close_whole(row)
@@ -215,7 +247,7 @@ class MirrorPanel(Form):
         """Branch what is chosen at the moment in the field."""
         at: str | int = int(self.at.value) if self.at.value.lstrip("-").isdigit() else self.at.value.strip() or "end"
         source, name = (self.run, "run") if self.mirror is None else (self.mirror, "mirror")
-        made = create_mirror(source, at=at, into=self.into, batch=self.batch.value)
+        made = create_mirror(source, at=at, into=self.into, batch=self.batch.value or None)
         batch = f", batch={self.batch.value!r}" if self.batch.value else ""
         self._code(f"mirror = rk.create_mirror({name}, at={at!r}, into={str(self.into)!r}{batch})")
         self.mirror = made
@@ -228,8 +260,12 @@ class MirrorPanel(Form):
         mirror, region, entry = self._chosen(), self._region(), self.entry.value
         if self.text.disabled or region is None or entry is None:
             raise ValueError("this entry cannot be edited here: from Python, mirror.edit(region=…, entry=…, text=…)")
-        done = mirror.edit(region=region, entry=entry, text=self.text.value, author=self.author, reason=self.reason.value)
-        self._code(f"mirror.edit(region={region!r}, entry={entry}, text={self.text.value!r}, reason={self.reason.value!r})")
+        done = mirror.edit(
+            region=region, entry=entry, text=self.text.value, author=self.author, reason=self.reason.value
+        )
+        self._code(
+            f"mirror.edit(region={region!r}, entry={entry}, text={self.text.value!r}, reason={self.reason.value!r})"
+        )
         self._show()
         self.entry.value = min(entry, len(self._entries.get(region, ())) - 1)
         self._say(f"edit {done.number} is recorded and can be undone")
@@ -249,20 +285,28 @@ class MirrorPanel(Form):
     def resume(self) -> None:
         """Let the mirror go on beside the cells, with the chosen model, tools and budget."""
         mirror = self._chosen()
+        chosen = (self.provider.value, self.tool_set.value)
         going = self._going.get(mirror.id)
+        if going is not None and going.chosen != chosen and not going.busy:
+            self._going.pop(mirror.id).close()
+            going = None
         if going is None:
-            source = self.run
-            world = AgentWorld(self.providers[self.provider.value](source), self.tools[self.tool_set.value](source))
-            going = self._going[mirror.id] = GoingOn(mirror, world, source)
+            world = AgentWorld(self.providers[chosen[0]](self.run), self.tools[chosen[1]](self.run))
+            going = self._going[mirror.id] = GoingOn(mirror, world, self.run, chosen)
         answers = {} if mirror.id in going.world.agents else self.answers()
         budget = Budget(tokens=self.tokens.value or None, turns=self.turns.value)
         self._last = going
+        if not going.busy:
+            self._say("it goes on; Stop holds it after the step that it is in")
         going.start(answers, budget, lambda how: self._ended(going, how), self.author)
-        self._say("it goes on; Stop holds it after the step that it is in")
         more = f", tokens={budget.tokens}" if budget.tokens else ""
+        model = _AS_CODE.get(self.provider.value, f"providers[{self.provider.value!r}](run)")
+        tools = "" if self.tool_set.value in TOOLS else f", tools[{self.tool_set.value!r}](run)"
+        told = f", answers={answers!r}" if answers else ""
         self._code(
-            f"world = rk.AgentWorld(provider=…)  # {self.provider.value}; tools: {self.tool_set.value}",
-            f"rk.resume_mirror(mirror, world, answers={answers!r}, source=run, budget=Budget(turns={budget.turns}{more}))",
+            "from recovery_kit.mirrors.resume import Budget",
+            f"world = rk.AgentWorld({model}{tools})",
+            f"rk.resume_mirror(mirror, world{told}, source=run, budget=Budget(turns={budget.turns}{more}))",
         )
 
     def stop(self) -> None:
@@ -278,7 +322,11 @@ class MirrorPanel(Form):
         return self._last is None or self._last.wait(seconds)
 
     def _ended(self, going: GoingOn, how: Resumed | Exception) -> None:
-        """Told on the mirror's own thread."""
+        """Told on the mirror's own thread, or on another if the kernel has several for clicks: one at a time."""
+        with self._lock:
+            self._tell_end(going, how)
+
+    def _tell_end(self, going: GoingOn, how: Resumed | Exception) -> None:
         if isinstance(how, Exception):
             self._going.pop(going.mirror.id, None)
             going.world.close()
@@ -336,7 +384,7 @@ class MirrorPanel(Form):
 
 
 def mirror_panel(
-    run: Run,
+    run: AnyRun,
     into: str | Path = "mirrors",
     *,
     providers: Providers = PROVIDERS,
@@ -349,4 +397,5 @@ def mirror_panel(
     What is done runs beside the cells. `providers` and `tools` are choices by name, each made from the run when it is
     resumed: by default nothing but recorded answers and results. Each action shows the call that does the same.
     """
-    return MirrorPanel(run, into, providers, tools, None, author)
+    source = agent_run(run, "recovery_kit.looms branches those")
+    return MirrorPanel(source, into, providers, tools, None, author)

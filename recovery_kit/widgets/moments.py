@@ -4,6 +4,7 @@ Belongs here: pieces of answers, kept small. A window may hold megabytes; an ans
 region, and as few as fit into `BUDGET`.
 """
 
+import json
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Sequence
@@ -12,7 +13,6 @@ from itertools import accumulate
 from typing import Any
 
 import msgspec
-import orjson
 
 from recovery_kit.display import count_text, duration_text, time_text
 from recovery_kit.formats.writing import plain
@@ -24,7 +24,7 @@ from recovery_kit.runs.run import Run
 
 from .trees import line, whole
 
-BUDGET = 4600
+BUDGET = 4700
 """Bytes of one answer as JSON; with its envelope a step stays under 5 KB."""
 _HOW_MANY = (10, 6, 4, 2, 1, 0)
 """Entries a region, the newest, tried from the left until all fit."""
@@ -61,6 +61,11 @@ def same(one: RegionView | None, other: RegionView | None) -> bool:
             return True
         one, other = one.before, other.before
     return True
+
+
+def bytes_of(answer: Any) -> int:
+    """Bytes of an answer as JSON, spelled at its longest."""
+    return len(json.dumps(answer))
 
 
 class Moments:
@@ -124,7 +129,9 @@ class Moments:
         at = self.at_or_before
         for life in story.lives[1:]:
             made_up = f", it made up {count_text(len(life.stand_ins), 'result')}" if life.stand_ins else ""
-            found["restart"].append((at(life.offset or story.events[life.first].offset), f"restart {life.index}{made_up}"))
+            found["restart"].append(
+                (at(life.offset or story.events[life.first].offset), f"restart {life.index}{made_up}")
+            )
         for call in story.calls:
             kind = "unknown" if call.is_unknown else "batch"
             found[kind].append((at(call.offset), f"{CERTAINTY[call.certainty].word}: {call.name} {call.call_id}"))
@@ -138,7 +145,8 @@ class Moments:
         for trip in story.trips.attempts:
             if not trip.succeeded:
                 r = trip.record
-                words = f"{r.provider}/{r.model}: {trip.failure_kind or 'failed'}, waited {duration_text(r.backoff_ms / 1000)}"
+                waited = duration_text(r.backoff_ms / 1000)
+                words = f"{r.provider}/{r.model}: {trip.failure_kind or 'failed'}, waited {waited}"
                 found["failed"].append((at(trip.offset), words))
         return found
 
@@ -185,7 +193,7 @@ class Moments:
         answer["new"] = new
         for many in _HOW_MANY:
             answer["regions"] = [self._region(key, now[key], many) for key in changed]
-            if len(orjson.dumps(answer)) <= BUDGET:
+            if bytes_of(answer) <= BUDGET:
                 break
         return answer
 
@@ -204,10 +212,14 @@ class Moments:
     def _head(self, place: int) -> dict[str, Any]:
         point, masker = self.points[place], self.run.masker
         meta, (usd, without) = point.skim_meta(), self._spent[place]
-        money = f"{usd:.4f} USD" + (f" and {count_text(without, 'bill')} without a figure" if without else "")
+        status = line(meta.status.replace("_", " "), masker, 30)
+        money = " and ".join(
+            [f"{usd:.4f} USD"] * bool(usd or not without)
+            + [f"{count_text(without, 'bill')} without a figure"] * bool(without)
+        )
         words = [line(text, masker, 80) for kind in MARKS for at, text in self.marks[kind] if at == place]
         return {
-            "said": f"{time_text(point.at)}, {line(meta.status.replace('_', ' '), masker, 30)}, turn {count_text(meta.iteration)}",
+            "said": f"{time_text(point.at)}, {status}, turn {count_text(meta.iteration)}",
             "record": f"{point.kind} at byte {count_text(point.offset)}",
             "tokens": f"{count_text(point.window.total_tokens)} of {count_text(point.window.max_tokens, 'token')}",
             "spent": money if self.run.story.trips.bills else "no bill on record",

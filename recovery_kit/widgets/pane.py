@@ -14,7 +14,7 @@ class Pane(View):
     """A picture of `pictures`, built by the browser from lists. `show` exchanges it."""
 
     _esm, _css = front("pane")
-    content = traitlets.List().tag(sync=True)
+    content: Any = traitlets.List().tag(sync=True)
     label = traitlets.Unicode("").tag(sync=True)
     """What it is, for a screen reader."""
 

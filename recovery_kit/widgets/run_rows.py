@@ -9,9 +9,11 @@ from time import monotonic
 from typing import Any, NamedTuple
 
 from recovery_kit.display import Tone, count_text, duration_text, time_text
+from recovery_kit.history.clock import Bucket
 from recovery_kit.history.waits import wait_of
 from recovery_kit.pictures.vocabulary import CERTAINTY, STATUS
-from recovery_kit.runs.collection import Runs
+from recovery_kit.runs.collection import AnyRun, Runs
+from recovery_kit.runs.loom_run import LoomRun
 from recovery_kit.runs.run import Run
 from recovery_kit.runs.run_rows import Condition, condition, run_row
 
@@ -21,7 +23,7 @@ SLICE = 0.2
 """Seconds of reading for one answer: a kernel that reads thousands of journals still answers others in between."""
 NAME, META, JOURNAL = 0, 1, 2
 """How deeply a run is read: not at all, its `meta.json`, every record."""
-STANDING_STILL = ("backoff", "person", "paused", "no_process")
+STANDING_STILL: tuple[Bucket, ...] = ("backoff", "person", "paused", "no_process")
 """Buckets of a run's time in which neither a model nor a tool nor a child run was at work."""
 
 Cell = str | list[str]
@@ -44,13 +46,16 @@ class Column(NamedTuple):
     """Not asked of the first column, which holds the key."""
 
 
-def _word(run: Run, text: str | None, limit: int = 60) -> Facts:
+def _word(run: AnyRun, text: str | None, limit: int = 60) -> Facts:
     shown = line(text, run.masker, limit)
     return Facts(shown.casefold() if text is not None else None, shown)
 
 
 def _status(run: Run) -> Facts:
-    status = run.meta.status if run.meta else None
+    return _status_word(run, run.meta.status if run.meta else None)
+
+
+def _status_word(run: AnyRun, status: str | None) -> Facts:
     if status is None:
         return Facts(None, ["cannot be read", "bad"])
     look = STATUS.get(status)
@@ -58,11 +63,15 @@ def _status(run: Run) -> Facts:
 
 
 def _waits(run: Run) -> Facts:
-    wait = wait_of(run.meta, run.story.files.fan_out)
+    wait = wait_of(run.meta, run.story.files.fan_out, run.story.files.open_point)
     text = (wait.reason or "").replace("_", " ")
     tone: Tone = "attention" if wait.needs_person and text else "plain"
     shown = line(text, run.masker, 60, "")
     return Facts(shown or None, [f"{shown} (a person)", tone] if tone == "attention" else shown)
+
+
+def _stage(run: Run) -> Facts:
+    return _word(run, (run.meta.current_stage or None) if run.meta else None)
 
 
 def _moved(run: Run) -> Facts:
@@ -71,10 +80,12 @@ def _moved(run: Run) -> Facts:
 
 
 def _unknown(run: Run) -> Facts:
-    if not run.story.events:
-        return Facts(None, "–")
-    n, look = len(run.story.unknown_effects), CERTAINTY["unknown"]
-    return Facts(n, [f"{look.sign} {n} unknown", "bad"] if n else "none")
+    return _counted(len(run.story.unknown_effects) if run.story.events else None)
+
+
+def _counted(n: int | None) -> Facts:
+    look = CERTAINTY["unknown"]
+    return Facts(n, "–" if n is None else [f"{look.sign} {n} unknown", "bad"] if n else "none")
 
 
 def _cost(run: Run) -> Facts:
@@ -96,16 +107,33 @@ def _still(run: Run) -> Facts:
     return Facts(seconds, duration_text(seconds))
 
 
+def _of_workflow(run: LoomRun, key: str) -> Facts:
+    """A Run of a workflow: it has no bills, and no account of its time."""
+    row = run_row(run)
+    if key == "status":
+        return _status_word(run, row.status)
+    if key == "unknown":
+        return _counted(row.unknown)
+    if key == "moved":
+        return Facts(row.moved, time_text(row.moved))
+    if key in ("cost", "still"):
+        return Facts(None, "–")
+    text = getattr(row, key)
+    return _word(run, text if text is not None or key != "waits" else "")
+
+
 COLUMNS: tuple[Column, ...] = (
-    Column("run", "run", NAME, "minmax(17em, 3fr)", lambda run: _word(run, run.id, 120)),
-    Column("status", "status", META, "9em", _status),
-    Column("waits", "waits on", META, "minmax(8em, 1.2fr)", _waits),
-    Column("agent", "agent", META, "minmax(7em, 1fr)", lambda run: _word(run, run.meta and run.meta.agent_name)),
-    Column("stage", "stage", META, "minmax(5em, .7fr)", lambda run: _word(run, (run.meta and run.meta.current_stage) or None)),
+    Column("run", "run", NAME, "minmax(13em, 3fr)", lambda run: _word(run, run.id, 120)),
+    Column("status", "status", META, "8.5em", _status),
+    Column("unknown", "effects", JOURNAL, "8.2em", _unknown),
+    Column("waits", "waits on", META, "minmax(7em, 1.5fr)", _waits),
     Column("moved", "last moved", META, "12em", _moved),
-    Column("unknown", "effects", JOURNAL, "8.5em", _unknown),
-    Column("cost", "USD", JOURNAL, "6em", _cost),
+    Column("cost", "USD", JOURNAL, "5.5em", _cost),
     Column("still", "stood still", JOURNAL, "6.5em", _still),
+    Column(
+        "agent", "agent", META, "minmax(6em, 1fr)", lambda run: _word(run, run.meta.agent_name if run.meta else None)
+    ),
+    Column("stage", "stage", META, "minmax(4.5em, .7fr)", _stage),
 )
 """`stood still`: seconds waiting to try again, for a person, paused, or without a process, by the records."""
 _PLACES = {column.key: place for place, column in enumerate(COLUMNS)}
@@ -124,16 +152,16 @@ class RunRows:
     """Rows of some runs by number; numbers stay, also when runs come."""
 
     def __init__(self, runs: Runs) -> None:
-        self.runs: list[Run] = []
+        self.runs: list[AnyRun] = []
         self.keys: list[str] = []
         self.grow(runs)
 
     def grow(self, runs: Runs) -> None:
         """Take up runs that came since."""
+        keys = {id(run): (key, run) for key, run in runs.items()}
         there = {id(run) for run in self.runs}
-        self.runs += [run for run in runs.values() if id(run) not in there]
-        keys = {id(run): key for key, run in runs.items()}
-        self.keys = [keys.get(id(run), run.source) for run in self.runs]
+        self.runs += [run for name, (_, run) in keys.items() if name not in there]
+        self.keys = [keys[id(run)][0] if id(run) in keys else run.source for run in self.runs]
         self._facts: list[dict[str, Facts]] = [{} for _ in self.runs]
         self._orders: dict[Wanted, list[int]] = {}
         self._read = {META: 0, JOURNAL: 0}
@@ -144,14 +172,22 @@ class RunRows:
         if key not in known:
             try:
                 run = self.runs[number]
-                known[key] = _word(run, self.keys[number], 120) if key == "run" else COLUMNS[_PLACES[key]].facts(run)
+                if key == "run":
+                    known[key] = _word(run, self.keys[number], 120)
+                else:
+                    known[key] = (
+                        _of_workflow(run, key) if isinstance(run, LoomRun) else COLUMNS[_PLACES[key]].facts(run)
+                    )
             except Exception as error:  # a damaged run is a row like others
                 known[key] = Facts(None, [f"not read ({type(error).__name__})", "bad"])
         return known[key]
 
     def cells(self, number: int, depth: int) -> list[Cell | None]:
         """A row; None for what is read later."""
-        return [self.facts(number, c.key).cell if c.depth <= depth or c.key in self._facts[number] else None for c in COLUMNS]
+        return [
+            self.facts(number, c.key).cell if c.depth <= depth or c.key in self._facts[number] else None
+            for c in COLUMNS
+        ]
 
     def order(self, wanted: Wanted) -> list[int] | tuple[int, int]:
         """Numbers of the rows that fit, in order; or how many of how many runs are read for it so far.
@@ -165,7 +201,9 @@ class RunRows:
         if not self._read_all(depth):
             return self._read[depth], len(self.runs)
         fitting = [n for n in range(len(self.runs)) if self._fits(n, words, conditions)]
-        if wanted.sort:
+        if wanted.sort == "run":  # by the names themselves: a name is masked when it is seen
+            fitting.sort(key=lambda n: self.keys[n].casefold(), reverse=wanted.down)
+        elif wanted.sort:
             told = [n for n in fitting if self.facts(n, wanted.sort).sort is not None]
             told.sort(key=lambda n: self.facts(n, wanted.sort).sort, reverse=wanted.down)
             there = set(told)
@@ -189,7 +227,9 @@ class RunRows:
 
     def _fits(self, number: int, words: Sequence[str], conditions: Sequence[Condition]) -> bool:
         texts = " ".join(_text(self.facts(number, key).cell) for key in _TEXTS).casefold() if words else ""
-        return all(word in texts for word in words) and (not conditions or all(c.holds(run_row(self.runs[number])) for c in conditions))
+        return all(word in texts for word in words) and (
+            not conditions or all(c.holds(run_row(self.runs[number])) for c in conditions)
+        )
 
     def deep(self, numbers: Sequence[int]) -> Iterator[tuple[int, list[Cell | None]]]:
         """Whole rows, as many as a slice of time allows; at least one."""

@@ -6,8 +6,7 @@ from typing import Any
 import traitlets
 
 from recovery_kit.pictures import Safe, runs_html, runs_text
-from recovery_kit.runs.collection import Runs
-from recovery_kit.runs.run import Run
+from recovery_kit.runs.collection import AnyRun, Runs
 
 from .run_rows import COLUMNS, META, RunRows, Wanted, counted
 from .view import Question, Reply, View, front, refused_aloud
@@ -23,7 +22,7 @@ class RunTable(View):
     """
 
     _esm, _css = front("run_table")
-    columns = traitlets.List().tag(sync=True)
+    columns: Any = traitlets.List().tag(sync=True)
     total = traitlets.Int(0).tag(sync=True)
     picked = traitlets.Int(-1).tag(sync=True)
     """Number of the row that is selected; -1 for none."""
@@ -33,13 +32,13 @@ class RunTable(View):
     def __init__(self, runs: Runs, **members: Any) -> None:
         self.runs = runs
         self._rows = RunRows(runs)
-        self._told: list[Callable[[Run], object]] = []
+        self._told: list[Callable[[AnyRun], object]] = []
         columns = [{"key": c.key, "heading": c.heading, "width": c.width} for c in COLUMNS]
         super().__init__(columns=columns, total=len(runs), **members)
         self.observe(self._picked, "picked")
 
     @property
-    def selected(self) -> Run | None:
+    def selected(self) -> AnyRun | None:
         """The run of the selected row."""
         return self._rows.runs[self.picked] if 0 <= self.picked < len(self._rows.runs) else None
 
@@ -47,7 +46,7 @@ class RunTable(View):
         """Select a run by its id, path or unique prefix, as if its row had been chosen. Raises UnknownMoment."""
         self.picked = self._rows.runs.index(self.runs[key])
 
-    def on_select(self, tell: Callable[[Run], object]) -> Callable[[Run], object]:
+    def on_select(self, tell: Callable[[AnyRun], object]) -> Callable[[AnyRun], object]:
         """Call `tell(run)` at each selection; also as a decorator. What it raises is shown in the table."""
         self._told.append(tell)
         return tell
@@ -99,8 +98,7 @@ class RunTable(View):
 def browse(runs: Runs) -> RunTable:
     """A table of runs to choose from. `.selected` is the chosen run; `.on_select(tell)` calls back.
 
-    Arrows, Page Up and Down, Home, End and Enter work; a word filters, and so do conditions as `recovery-kit ls --where`
-    takes them (`unknown>0`). Journals are read only for rows that are seen, and for a filter or an order that needs
-    them.
+    Arrows, Page Up and Down, Home and End choose; a word filters, and so do conditions as `recovery-kit ls --where`
+    takes them (`unknown>0`). Journals are read only for rows that are seen, and where a filter or an order needs them.
     """
     return RunTable(runs)

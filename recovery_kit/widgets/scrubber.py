@@ -7,6 +7,7 @@ from typing import Any
 import traitlets
 
 from recovery_kit.pictures import Safe, context_html, join, run_text, timeline_html
+from recovery_kit.runs.collection import AnyRun, agent_run
 from recovery_kit.runs.moment import State
 from recovery_kit.runs.run import Grown, Run
 
@@ -114,11 +115,11 @@ class Scrubber(View):
         return run_text(self.run)
 
 
-def timeline(run: Run) -> Scrubber:
+def timeline(run: AnyRun) -> Scrubber:
     """A scrubber over the points of a run: context by region, stages, batches, questions, pauses, restarts and cost.
 
     Arrows go one point, Page Up and Down a page, Home and End to the ends, + and - zoom, 0 shows all. `.step` and
     `.state` follow. Beside it stands the window of that point with new entries marked, and what the provider would be
-    sent. `.refresh()` reads on and keeps the place.
+    sent. `.refresh()` reads on and keeps the place. Raises OtherRuntime for a Run of a workflow.
     """
-    return Scrubber(run)
+    return Scrubber(agent_run(run, "its verdict and its card tell its boundaries"))

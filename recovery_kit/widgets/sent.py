@@ -8,7 +8,7 @@ from recovery_kit.display import count_text
 from recovery_kit.recovery.prompt_view import PromptView, prompt_view
 from recovery_kit.runs.moment import State
 
-from .moments import BUDGET
+from .moments import BUDGET, bytes_of
 from .trees import line, whole
 
 APIS = ("anthropic", "openai")
@@ -21,7 +21,7 @@ def sent(state: State, api: str | None, after_restart: bool) -> dict[str, Any]:
     view = prompt_view(state, api if api in APIS else None, after_restart=after_restart)
     for many in _HOW_MANY:
         answer = _told(view, state, many)
-        if len(orjson.dumps(answer)) <= BUDGET:
+        if bytes_of(answer) <= BUDGET:
             break
     return answer
 
@@ -29,13 +29,13 @@ def sent(state: State, api: str | None, after_restart: bool) -> dict[str, Any]:
 def _told(view: PromptView, state: State, many: int) -> dict[str, Any]:
     masker, request = state.masker, view.request
     first = max(len(request.messages) - many, 0)
-    blocks = request.system[:many]
+    blocks = [(b.region or "framework", b.text) for b in request.system[:many]]
     return {
         "head": f"{count_text(len(request.system), 'system block')}, {count_text(len(request.messages), 'message')}, "
         f"{count_text(len(request.tools), 'tool')}, at most {count_text(request.max_tokens, 'token')} back",
-        "system": [[number, line(b.region or "framework", masker, 40), line(b.text, masker, 80)] for number, b in enumerate(blocks)],
+        "system": [[n, line(name, masker, 40), line(text, masker, 80)] for n, (name, text) in enumerate(blocks)],
         "first": first,
-        "messages": [[number, m.role, line(_text(m), masker, 100)] for number, m in enumerate(request.messages[first:], first)],
+        "messages": [[n, m.role, line(_text(m), masker, 100)] for n, m in enumerate(request.messages[first:], first)],
         "refused": [line(str(v), masker, 200) for v in view.violations[:6]],
         "assumes": [line(text, masker, 200) for text in view.assumes[:6]],
     }  # fmt: skip
@@ -49,7 +49,9 @@ def _text(message: Any) -> str:
             case "text":
                 said.append(str(block.get("text", "")))
             case "tool_use":
-                said.append(f"[call {block.get('id')} {block.get('name')}] {orjson.dumps(_plain(block.get('input'))).decode()}")
+                said.append(
+                    f"[call {block.get('id')} {block.get('name')}] {orjson.dumps(_plain(block.get('input'))).decode()}"
+                )
             case "tool_result":
                 said.append(f"[result of {block.get('tool_use_id')}] {block.get('content', '')}")
             case other:

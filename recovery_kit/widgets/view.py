@@ -27,7 +27,7 @@ WIDGET = "application/vnd.jupyter.widget-view+json"
 
 
 def front(name: str) -> tuple[str, str]:
-    """The script and the styles of a view: what all share, then its own. Two small texts, nothing is built or loaded."""
+    """The script and the styles of a view: what all share, then its own. Nothing is built or loaded."""
     folder = files("recovery_kit.widgets") / "front"
     script = "\n".join((folder / f"{part}.js").read_text("utf-8") for part in ("nodes", name))
     rules = "\n".join(f".rk-view .{of} {{ {declared} }}" for of, declared in CLASSES.items())
@@ -47,7 +47,7 @@ def with_twin(data: Any, text: str, picture: Safe) -> dict[str, Any]:
     return bundle | {"text/plain": text, "text/html": twin(picture)}
 
 
-class View(anywidget.AnyWidget):  # type: ignore[misc]
+class View(anywidget.AnyWidget):
     """A view with a face in the browser. `close()` ends it; running its cell again does too."""
 
     ANSWERS: ClassVar[Mapping[str, Callable[[Any, Question], Reply]]] = {}
@@ -71,7 +71,7 @@ class View(anywidget.AnyWidget):  # type: ignore[misc]
         """The static twin in words."""
         return repr(self)
 
-    def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:  # type: ignore[override]
         return with_twin(super()._repr_mimebundle_(), self.words(), self.picture())
 
     def close(self) -> None:
@@ -110,5 +110,3 @@ def refused_aloud(act: Callable[..., None]) -> Callable[..., None]:
             self.refusal = sentence_of(error, self.masker)
 
     return guarded
-
-

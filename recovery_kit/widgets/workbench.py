@@ -5,8 +5,9 @@ from typing import Any
 
 import ipywidgets as w
 
-from recovery_kit.pictures import Safe, el, join, runs_html, runs_text, verdict_html
-from recovery_kit.runs.collection import Runs
+from recovery_kit.pictures import Safe, el, join, loom_effects_html, run_html, runs_html, runs_text, verdict_html
+from recovery_kit.runs.collection import AnyRun, Runs
+from recovery_kit.runs.loom_run import LoomRun, LoomState
 from recovery_kit.runs.moment import State
 from recovery_kit.runs.opening import open_runs
 from recovery_kit.runs.run import Run
@@ -30,7 +31,9 @@ class Workbench(Form):
     ) -> None:
         self.runs, self.into = runs, into
         self._label, self._providers, self._tools, self._author = label, providers, tools, author
-        self.run: Run | None = None
+        self.run: AnyRun | None = None
+        self._name = "run"
+        """How the code calls what is chosen."""
         self.table = RunTable(runs)
         self.verdict = Pane("What happened")
         self.code = CodeLines()
@@ -47,52 +50,58 @@ class Workbench(Form):
         super().__init__([w.Box([left, self.tabs], layout=w.Layout(flex_flow="row wrap", width="100%"))])
 
     @property
-    def state(self) -> State | None:
+    def state(self) -> State | LoomState | None:
         """The moment that the timeline stands at; None before a run is chosen."""
         if self.timeline is not None and self.timeline.run is self.run:
             return self.timeline.state
         return self.run.at() if self.run is not None else None
 
-    def choose(self, run: Run) -> None:
+    def choose(self, run: AnyRun) -> None:
         """Show a run everywhere."""
         self.run, self.masker = run, run.masker
         if any(run is each for each in self.table._rows.runs):
             key = self.table._rows.keys[self.table._rows.runs.index(run)]
+            self._name = "run"
             self._code(run, f"run = runs[{key!r}]")
             self._drop_mirrors()
         else:
-            self._code(run, "run = mirror.run")
-        self.verdict.show(verdict_html(run.verdict, run.masker))
-        self._code(run, "run.verdict")
+            self._name = "mirror.run"
+        self.verdict.show(_verdict(run))
+        self._code(run, f"{self._name}.verdict")
         self._fill()
 
     def _fill(self) -> None:
         """Make the view of the open tab, or hand it the chosen run: what nobody looks at is not read."""
         if self.run is None:
             return
-        {1: self._fill_timeline, 2: self._fill_effects, 3: self._fill_mirrors}.get(self.tabs.selected_index, lambda: None)()
+        if isinstance(self.run, LoomRun):
+            self.tabs.selected_index = 0  # its boundaries, Calls and questions stand there
+            return
+        {1: self._fill_timeline, 2: self._fill_effects, 3: self._fill_mirrors}.get(
+            self.tabs.selected_index, lambda: None
+        )()
 
     def _fill_timeline(self) -> None:
-        assert self.run is not None
+        assert isinstance(self.run, Run)
         if self.timeline is None:
             self.timeline = Scrubber(self.run)
             self.timeline.on_step(self._stepped)
             self.places[1].children = [self.timeline]
         elif self.timeline.run is not self.run:
             self.timeline.show(self.run)
-        self._code(self.run, f"state = run.at({self.timeline.step})" if self.timeline.step >= 0 else "state = run.at()")
+        self._code(self.run, f"state = {self._name}.at({self.timeline.step if self.timeline.step >= 0 else ''})")
 
     def _fill_effects(self) -> None:
-        assert self.run is not None
+        assert isinstance(self.run, Run)
         if self.effects is None:
             self.effects = Effects(self.run)
             self.places[2].children = [self.effects]
         elif self.effects.run is not self.run:
             self.effects.show(self.run)
-        self._code(self.run, "rk.calls_df(run)")
+        self._code(self.run, f"rk.calls_df({self._name})")
 
     def _fill_mirrors(self) -> None:
-        assert self.run is not None
+        assert isinstance(self.run, Run)
         if self.mirrors is None:
             self.mirrors = MirrorPanel(self.run, self.into, self._providers, self._tools, self.code, self._author)
             self.mirrors.on_pick(self.choose)
@@ -108,26 +117,26 @@ class Workbench(Form):
 
     def _stepped(self, state: State) -> None:
         assert self.run is not None
-        self._code(self.run, f"state = run.at({state.point})")
+        self._code(self.run, f"state = {self._name}.at({state.point})")
         if self.mirrors is not None:
             self.mirrors.at.value = str(state.point)
 
-    def _code(self, run: Run, call: str) -> None:
+    def _code(self, run: AnyRun, call: str) -> None:
         self.code.add(line(call, run.masker, 400))
 
     def refresh(self) -> None:
         """Look for runs that came, and read on in what is shown. The reader's place stays."""
         self.table.refresh()
-        if self.timeline is not None and self.run is not None:
+        if self.timeline is not None and self.run is self.timeline.run:
             self.timeline.refresh()
-            self.verdict.show(verdict_html(self.run.verdict, self.run.masker))
+            self.verdict.show(_verdict(self.run))
             if self.effects is not None and self.effects.run is self.run:
                 self.effects.refresh()
 
     def picture(self) -> Safe:
         if self.run is None:
             return runs_html(self.runs)
-        chosen: list[Any] = [runs_html(self.runs, 20), verdict_html(self.run.verdict, self.run.masker)]
+        chosen: list[Any] = [runs_html(self.runs, 20), _verdict(self.run)]
         if self.effects is not None:
             chosen.append(self.effects.picture())
         if self.mirrors is not None:
@@ -136,6 +145,13 @@ class Workbench(Form):
 
     def words(self) -> str:
         return runs_text(self.runs, 20)
+
+
+def _verdict(run: AnyRun) -> Safe:
+    """What happened; of a workflow its Calls as well, for which it has no other tab."""
+    if isinstance(run, LoomRun):
+        return join([run_html(run), loom_effects_html(run.effects, run.masker)])
+    return verdict_html(run.verdict, run.masker)
 
 
 def workbench(

@@ -1,4 +1,4 @@
-"""What the tests of many runs have in common: copies of the samples that may be spoiled, and tables held side by side."""
+"""What the tests of many runs have in common: samples that may be spoiled, and tables held side by side."""
 
 import shutil
 from pathlib import Path

@@ -7,7 +7,6 @@ import signal
 import sqlite3
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -71,7 +70,9 @@ def test_a_look_without_refresh_opens_no_run(runs: Catalogue, runs_folder: Path)
 
 @settings(max_examples=12)
 @given(cut=st.floats(0, 1), at=st.integers(0, 6))
-def test_a_journal_that_shrinks_is_read_again_and_said(tmp_path_factory: pytest.TempPathFactory, cut: float, at: int) -> None:
+def test_a_journal_that_shrinks_is_read_again_and_said(
+    tmp_path_factory: pytest.TempPathFactory, cut: float, at: int
+) -> None:
     """Cut anywhere: never a stale row."""
     folder = shelf(tmp_path_factory.mktemp("runs"), ("02a-killed-mid-batch", "14a-torn-tail", "01-finished"))
     path = journal(folder, at % 3)
@@ -108,14 +109,15 @@ def test_deleting_it_loses_nothing(runs: Catalogue, runs_folder: Path) -> None:
 @pytest.fixture(scope="module")
 def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Three runs, and beside them their index."""
-    folder = shelf(tmp_path_factory.mktemp("small") / "runs", ("01-finished", "05a-parked-at-a-question", "14a-torn-tail"))
+    stories = ("01-finished", "05a-parked-at-a-question", "14a-torn-tail")
+    folder = shelf(tmp_path_factory.mktemp("small") / "runs", stories)
     path = folder.parent / "index.sqlite"
     with catalogue(folder, path, executor="serial"):
         pass
     return folder
 
 
-@settings(max_examples=25)
+@settings(max_examples=15)
 @given(at=st.floats(0, 1), n=st.sampled_from([1, 100, 4096, 20_000]), cut=st.booleans())
 def test_a_damaged_one_is_built_anew(small: Path, at: float, n: int, cut: bool) -> None:
     """Bytes overwritten or cut off anywhere: the right table, with one sentence where it was noticed."""

@@ -62,7 +62,8 @@ def test_cut_anywhere_and_grown_it_is_the_row_of_the_whole(
 ) -> None:
     """Whatever the cuts: the same row, the same last state."""
     data = journal.read_bytes()
-    _grow(_run(tmp_path_factory.mktemp("runs"), journal), data, sorted(int(at * len(data)) for at in where) + [len(data)])
+    cuts = sorted(int(at * len(data)) for at in where)
+    _grow(_run(tmp_path_factory.mktemp("runs"), journal), data, [*cuts, len(data)])
 
 
 def test_a_long_one_reads_what_was_appended(tmp_path: Path) -> None:

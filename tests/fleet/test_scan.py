@@ -19,10 +19,10 @@ from recovery_kit.runs.places import list_places, run_at
 
 
 def test_it_is_the_table_of_one_by_one() -> None:
-    """`scan` gives what `runs_df` gives for the same runs at the same depth."""
+    """`scan` gives what `runs_df` gives for the same runs verified, seen or verified: damage is always judged."""
+    whole = rk.runs_df(rk.open_runs(SAMPLES).agent_runs, findings=None)
     for verified in (False, True):
-        runs = rk.open_runs(SAMPLES, verified=verified)
-        same(scan(SAMPLES, "serial", verified=verified).runs_df, rk.runs_df(runs, findings=None))
+        same(scan(SAMPLES, "serial", verified=verified).runs_df, whole)
 
 
 def test_other_processes_say_the_same() -> None:
@@ -94,7 +94,7 @@ def test_damage_is_told_in_the_row(runs_folder: Path) -> None:
     torn.write_bytes(torn.read_bytes()[:-7])
     (journal(runs_folder, 3).parent / "meta.json").write_bytes(b"{")
     found = scan(runs_folder, "serial")
-    same(found.runs_df, rk.runs_df(rk.open_runs(runs_folder, verified=False), findings=None))
+    same(found.runs_df, rk.runs_df(rk.open_runs(runs_folder), findings=None))
     assert len(found.findings_df) == 0
 
 
@@ -130,7 +130,7 @@ def test_a_source_that_hangs_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_runs_at_hand_and_bytes_are_read_here(runs_folder: Path) -> None:
     """`Runs`, and named bytes, which no other process could open."""
     files = {p.relative_to(runs_folder).as_posix(): p.read_bytes() for p in runs_folder.rglob("*") if p.is_file()}
-    one, other = scan(files), scan(rk.open_runs(runs_folder, verified=False))
+    one, other = scan(files), scan(rk.open_runs(runs_folder))
     assert list(one.runs_df["n_unknown"]) == list(other.runs_df["n_unknown"])
     same(other.runs_df, scan(runs_folder, "serial").runs_df)
 

@@ -283,6 +283,17 @@ def test_broken_workflows_are_refused() -> None:
     assert refusal(lambda: Workflow("w", [Stage("s", [])])) == "INVALID_REQUEST"
 
 
+def test_identity_of_functions_without_a_file() -> None:
+    """What is typed into a notebook has no source file: its compiled code tells one Workflow from another."""
+
+    def identity(outcome: str) -> str:
+        names: dict[str, Any] = {"__name__": "typed"}
+        exec(f"def step(access):\n    return {outcome!r}", names)
+        return Workflow("w", [Stage("s", [Step("a", names["step"], {outcome: END})])]).identity
+
+    assert identity("x") == identity("x") != identity("y")
+
+
 def test_identity_is_of_the_bytes(tmp_path: Path) -> None:
     """Another byte in a package is another Workflow; names of folders that are skipped are not looked at."""
     (tmp_path / "node_modules").mkdir()

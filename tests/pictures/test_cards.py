@@ -37,7 +37,7 @@ def test_a_collection_is_listed_without_reading_a_journal() -> None:
     runs = open_runs(SAMPLES)
     page = pictures.runs_html(runs, most=2)
     assert f"{len(runs) - 2} more rows not shown here" in page
-    assert not any("verdict" in run.__dict__ or "events" in run.story.__dict__ for run in runs.values())
+    assert not any("verdict" in run.__dict__ or "events" in run.story.__dict__ for run in runs.agent_runs)
     assert "not shown here" in pictures.runs_text(runs, most=2)
 
 

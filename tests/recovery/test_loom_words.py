@@ -7,8 +7,8 @@ from looms.release_notes import RUNTIME, A, B, ask, history_a, history_b, histor
 
 from recovery_kit.recovery.loom_plan import plan_project
 from recovery_kit.recovery.loom_words import loom_restart_sentences
-from recovery_kit.runs.run_rows import run_row
 from recovery_kit.runs.loom_run import open_loom_runs
+from recovery_kit.runs.run_rows import run_row
 
 
 def said(files: dict[str, bytes], run_id: str) -> str:

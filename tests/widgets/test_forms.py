@@ -196,6 +196,10 @@ def test_the_workbench_flows_from_left_to_right(tmp_path: Path) -> None:
     bench.table.select("invoice-clerk")
     bench.tabs.selected_index = 2
     assert bench.effects.run is bench.run is bench.runs["invoice-clerk-1796050222-fb564cea49bb"]
+    bench.tabs.selected_index = 1
+    loom = bench.runs.loom_runs[0]
+    bench.table.picked = next(n for n, run in enumerate(bench.table._rows.runs) if run is loom)
+    assert (bench.run, bench.tabs.selected_index) == (loom, 0)
     assert bench.table.refusal == ""
     code = "\n".join(bench.code.lines)
     for call in (

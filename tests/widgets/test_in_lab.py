@@ -47,11 +47,12 @@ def test_a_row_is_chosen_with_the_mouse_and_with_keys(forensics: browser.Page) -
     assert "ledger-close-1796050382" in forensics.kernel("table.selected.id")
     forensics.press("\ue010")  # End
     forensics.until(
-        "return document.querySelector('.rk-runs .rk-grid').getAttribute('aria-activedescendant').endsWith('-19')"
+        "const grid = document.querySelector('.rk-runs .rk-grid');"
+        "return grid.getAttribute('aria-activedescendant').endsWith(`-${grid.ariaRowCount - 2}`)"
     )
     forensics.click(".rk-runs input[type=search]")
     forensics.press(*"unknown>0")
-    forensics.find(".rk-runs [role=status]", "of 20 runs")
+    forensics.find(".rk-runs [role=status]", " of ")
     forensics.press("x")
     forensics.find(".rk-runs .rk-refusal", "a condition is")
 
@@ -61,10 +62,10 @@ def test_a_heading_sorts(forensics: browser.Page) -> None:
     forensics.driver.execute_script(
         "const i = document.querySelector('.rk-runs input'); i.value = ''; i.dispatchEvent(new Event('input'))"
     )
-    forensics.until("return document.querySelector('.rk-runs [role=status]').textContent === '20 runs'")
+    forensics.until("return document.querySelector('.rk-runs [role=status]').textContent.match(/^[0-9]+ runs$/)")
     forensics.click(".rk-runs [role=columnheader] button", "effects")
     forensics.find(".rk-runs [aria-sort='descending']", "effects")
-    forensics.find(".rk-runs [data-at='0'] .rk-chip", "3 unknown")
+    forensics.find(".rk-runs [data-at='0'] .rk-chip", "unknown")
     forensics.click(".rk-runs [role=columnheader] button", "effects")
     forensics.find(".rk-runs [aria-sort='ascending']", "effects")
 
@@ -200,8 +201,9 @@ def test_a_question_is_answered_with_the_mouse(forms: browser.Page) -> None:
 def test_a_morning_at_the_workbench(forms: browser.Page) -> None:
     """Find the unknown effect, branch, edit, say that it did not happen, go on, compare; each is shown as code."""
     forms.click(".rk-runs [role=columnheader] button", "effects")
-    forms.click(".rk-runs [data-at='0']", "3 unknown")
-    forms.find(".rk-pane", "Look before")
+    forms.find(".rk-runs [data-at='0'] .rk-chip", "unknown")
+    forms.click(".rk-runs [data-at] .rk-cell", "ledger-close-1796050230")
+    forms.find(".rk-pane", "b2")
     forms.click(".lm-TabBar-tab", "Timeline")
     forms.find(".rk-scrub .rk-bar strong", "point")
     forms.click(".lm-TabBar-tab", "Effects")

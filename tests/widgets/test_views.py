@@ -11,6 +11,7 @@ import pytest
 from samples import CASES, SAMPLES, run_folders, sample
 
 import recovery_kit as rk
+from recovery_kit.errors import OtherRuntime
 from recovery_kit.formats.writing import plain
 from recovery_kit.widgets import browse, certainty, timeline
 from recovery_kit.widgets.trees import tree, visible
@@ -58,7 +59,7 @@ def asked(view: Any) -> Iterator[dict[str, Any]]:
 def views(place: Path) -> Iterator[Any]:
     runs = rk.open_runs(place)
     yield browse(runs)
-    for run in runs.values():
+    for run in runs.agent_runs:
         yield timeline(run)
         yield certainty(run)
 
@@ -173,14 +174,25 @@ def test_a_table_orders_and_filters() -> None:
     few = page(query="unknown>0")
     numbers = [number for number, _ in few["rows"]]
     assert 0 < few["fitting"] < every["fitting"]
-    assert all(table._rows.runs[n].story.unknown_effects for n in numbers)
-    assert page(query="paused")["fitting"] == sum(
-        run.meta.status == "paused" for run in table.runs.values() if run.meta
-    )
+    assert all(any(call.is_unknown for call in table._rows.runs[n].effects) for n in numbers)
+    paused = [run for run in table.runs.agent_runs if run.meta and run.meta.status == "paused"]
+    assert page(query="paused")["fitting"] >= len(paused) > 0
     by_name = [cells[0] for _, cells in page(sort="run", down=True)["rows"]]
-    assert by_name == sorted(by_name, reverse=True)
-    moved = [table._rows.runs[n].meta.last_progress_at for n, _ in page(sort="moved")["rows"]]
+    assert by_name == sorted(by_name, key=str.casefold, reverse=True)
+    moved = [cells[4] for _, cells in page(sort="moved")["rows"]]
     assert moved == sorted(moved)
+
+
+def test_a_workflow_is_a_row_and_no_timeline() -> None:
+    """A Run of a workflow stands in the table without a hole; views that it has not say so."""
+    runs = rk.open_runs(SAMPLES)
+    table, loom = browse(runs), runs.loom_runs[0]
+    place = next(n for n, run in enumerate(table._rows.runs) if run is loom)
+    ((_, cells),) = table.answered({"ask": "deep", "numbers": [place]})["rows"]
+    assert not [cell for cell in cells if cell is None or "not read" in str(cell)]
+    for view in (timeline, certainty):
+        with pytest.raises(OtherRuntime):
+            view(loom)
 
 
 def test_a_refresh_keeps_the_place(tmp_path: Path) -> None:
