@@ -128,7 +128,7 @@ def done(
         raise ValueError('an executor is "serial", "processes" or a dask Client')
     size = sum(place.size for batch in work for place in batch)
     several = len(work) > 1 and (os.cpu_count() or 1) > 1
-    if executor == "processes" or (executor is None and several and size >= ALONE_BELOW):
+    if executor == "processes" or (executor is None and several and size >= ALONE_BELOW and _can_fork()):
         return _in_processes(work, verified, timeout, keeping)
     return (read_batch(batch, verified, keeping) for batch in work)
 
@@ -201,11 +201,14 @@ def _result(future: Future[list[Read]], batch: Batch) -> list[Read]:
         return [Read(unreadable(place.source, no)) for place in batch]
 
 
+def _can_fork() -> bool:
+    """Forking is quick, and safe only while there is one thread. Any other start runs the caller's script again, so it
+    is for who asks for it."""
+    return threading.active_count() == 1 and "fork" in multiprocessing.get_all_start_methods()
+
+
 def _context() -> Any:
-    """Forking is quick, and safe only while there is one thread."""
-    alone = threading.active_count() == 1
-    ways = multiprocessing.get_all_start_methods()
-    return multiprocessing.get_context("fork" if alone and "fork" in ways else "spawn")
+    return multiprocessing.get_context("fork" if _can_fork() else "spawn")
 
 
 def _quiet() -> None:

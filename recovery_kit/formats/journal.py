@@ -5,6 +5,7 @@ reader takes: *seen* (by the peeked kind) or *verified* (each frame judged). Wha
 """
 
 import re
+from array import array
 from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -137,7 +138,7 @@ class Journal:
     def behind(self) -> "Journal":
         """The whole frames behind a tear, as a journal without a beginning."""
         frames = self.salvage.frames
-        offsets, lengths = fr.array("Q", [f.offset for f in frames]), fr.array("Q", [f.length for f in frames])
+        offsets, lengths = array("Q", [f.offset for f in frames]), array("Q", [f.length for f in frames])
         kinds = bytearray(f.kind for f in frames)
         framing = fr.Framing(len(self.data), self.framing.version, None, offsets, lengths, kinds, len(self.data), None)
         return Journal(self.data, framing=framing)
@@ -199,7 +200,8 @@ class Reading:
 
     def record(self, frame: int) -> Record:
         """The record of a frame, whole."""
-        return self.journal.body(frame, self.rules)
+        record: Record = self.journal.body(frame, self.rules)
+        return record
 
     def at(self, frame: int, kind: str) -> int:
         """Unix seconds of a record; a `Header` counts as of the run's creation."""

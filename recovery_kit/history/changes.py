@@ -66,7 +66,8 @@ def _transaction(event: Event, link: Link | None, explained_by: Explanation | No
         )  # fmt: skip
 
 
-_Text, _Number = str | None, int | None
+_Text = str | None
+_Number = int | None
 _Region = tuple[_Text, _Text, _Text, _Number, _Number, _Number, _Number, _Number, _Number, _Number]
 
 

@@ -171,7 +171,8 @@ def landed(batch: ToolBatch, window: WindowView | Window) -> bool:
     if not batch.calls:
         return False
     first = batch.calls[0].id
-    entries = (e for r in window.regions for e in (r.entries() if not isinstance(window, Window) else r.entries))
+    regions = window.regions if isinstance(window, Window) else tuple(view.region() for view in window.regions)
+    entries = (entry for region in regions for entry in region.entries)
     return any(
         call.id == first for e in entries if isinstance(e.kind, AssistantTurn) for call in e.kind.tool_calls
     )

@@ -41,4 +41,5 @@ def incarnations(events: Sequence[Event], all_lives: Sequence[Life]) -> Iterator
 def _machine(name: Event | None) -> str | None:
     if name is None:
         return None
-    return name.record.identity.machine_id if name.kind == "Header" else name.record.machine_id
+    machine: str = name.record.identity.machine_id if name.kind == "Header" else name.record.machine_id
+    return machine

@@ -130,9 +130,9 @@ class Story:
 
     @cached_property
     def trips(self) -> Trips:
-        events = self.events
+        events, all_lives = self.events, self.lives
         with collector_off():
-            return trips(events)
+            return trips(events, all_lives)
 
     @cached_property
     def cost(self) -> Cost:

@@ -11,6 +11,7 @@ from typing import Literal
 from recovery_kit.records.journal import InferenceAttempt, InferenceFailover, InferenceUsage
 
 from .events import Event
+from .lives import Life
 
 JoinConfidence = Literal["certain", "likely", "none"]
 
@@ -72,11 +73,15 @@ class Trips:
     """Trips that were answered and have no bill: the answer was lost, or the run ended on it."""
 
 
-def trips(events: Sequence[Event]) -> Trips:
-    """Trips, failovers and bills, joined by order."""
+def trips(events: Sequence[Event], all_lives: Sequence[Life] = ()) -> Trips:
+    """Trips, failovers and bills, joined by order within each life: an answer dies with its process, and the bill of
+    the next one (whose engine may write no trips) is of another call."""
     billed: dict[int, int] = {}  # place of a trip -> place of its bill
     open_trip: Event | None = None
+    begins = {life.first for life in all_lives}
     for event in events:
+        if event.place in begins:
+            open_trip = None
         if event.kind == "InferenceAttempt":
             open_trip = event if event.record.outcome == "succeeded" else None
         elif event.kind == "InferenceUsage" and open_trip is not None and _fits(event.record, open_trip.record):
@@ -179,7 +184,8 @@ def cost(found: Trips) -> Cost:
     behind, _ = _added([b.record.cost_usd or 0.0 for b in found.bills if b.behind_tear])
     priced, held = _added(figures)
     return Cost(
-        priced, None if unpriced or not held else priced, vouched and held and not (unpriced or unbilled), len(figures), unpriced,
+        priced, None if unpriced or not held else priced, vouched and held and not (unpriced or unbilled),
+        len(figures), unpriced,
         sum(1 for figure in figures if figure == 0.0), computed, behind,
     )  # fmt: skip
 

@@ -33,7 +33,8 @@ class RegionView(msgspec.Struct, frozen=True):
 
     def entries(self) -> tuple[Entry, ...]:
         """All entries, decoded."""
-        pieces, view = [], self
+        pieces: list[tuple[Entry, ...]] = []
+        view: RegionView | None = self
         while view is not None:
             pieces.append(read_entries(view.json))
             view = view.before
@@ -154,7 +155,7 @@ def _charged(part: Part) -> str:
 
 def engine_form(window: Window) -> dict[str, Any]:
     """A window as the engine would write it: kind and taint filled in, empty and absent members left out."""
-    return msgspec.json.decode(msgspec.json.encode(plain(window)))
+    return dict(msgspec.json.decode(msgspec.json.encode(plain(window))))
 
 
 def window_sha256(window: Window) -> str:

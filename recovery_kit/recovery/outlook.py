@@ -88,8 +88,8 @@ def outlook(story: Story, rules: Engine, after: Restored | None = None) -> Outlo
         interrupted=batch.stood_in if batch else (),
         check_before_repeating=_look_first(story.unknown_effects),
         children_named_for=batch.children_named if batch else {},
-        prompt_shown_again=_shown_again(story, meta, after),
-        reason_survives=rules.restores_setup_reason if meta and isinstance(meta.waiting_on, NeedsSetup) else None,
+        prompt_shown_again=_shown_again(story, story.meta, after),
+        reason_survives=_reason_survives(story.meta, rules),
         fan_out_after=after.fan_out if after and resumes else None,
     )
 
@@ -122,6 +122,10 @@ def _shown_again(story: Story, meta: RunMeta | None, after: Restored | None) -> 
         return None
     shown = after is not None and after.point is not None and after.point.shown
     return shown and (meta.waiting_on is None or isinstance(meta.waiting_on, AtInteractionPoint))
+
+
+def _reason_survives(meta: RunMeta | None, rules: Engine) -> bool | None:
+    return rules.restores_setup_reason if meta and isinstance(meta.waiting_on, NeedsSetup) else None
 
 
 def _turn_repeated(story: Story, state: Fold | None) -> bool | None:

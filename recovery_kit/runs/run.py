@@ -10,6 +10,7 @@ from typing import TypeVar, overload
 from recovery_kit.display import Drawn, Masker, secrets_of_url
 from recovery_kit.errors import UnknownMoment
 from recovery_kit.formats import rundir
+from recovery_kit.formats.callbacks import callbacks_in
 from recovery_kit.formats.journal import Doubtful, Journal, Reading
 from recovery_kit.formats.rundir import RunFiles, Source
 from recovery_kit.history.calls import Call
@@ -285,6 +286,9 @@ class Run(Drawn):
         for meta in (self.files.meta, self.ask(_journal_meta)):
             if meta is not None:
                 secrets += [meta.callback_secret or "", *secrets_of_url(meta.callback_url or "")]
+        for name in (rundir.META, rundir.JOURNAL):  # what an earlier record had, and what stands where nothing parses
+            told = callbacks_in(self.files.raw(name))
+            secrets += [*told["secret"], *(part for url in told["url"] for part in secrets_of_url(url))]
         return Masker(tuple(dict.fromkeys(secret for secret in secrets if secret)))
 
     # Living runs.

@@ -49,7 +49,7 @@ def test_a_card_in_words() -> None:
     assert "\x1b[31m" in card_text(card, colour=True) and "\x1b" not in card_text(card)
 
 
-@given(title=ANY, label=ANY, value=ANY, note=ANY, tone=st.sampled_from(TONES), width=st.integers(20, 100))
+@given(title=ANY, label=ANY, value=ANY, note=ANY, tone=st.sampled_from(TONES), width=st.integers(40, 100))
 @settings(deadline=None)
 def test_no_card_holds_raw_text(title: str, label: str, value: str, note: str, tone: str, width: int) -> None:
     """No secret and no control character of a run comes through, and no line is wider than the terminal."""
