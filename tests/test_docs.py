@@ -12,7 +12,11 @@ import recovery_kit as rk
 from recovery_kit.cli.registry import COMMANDS
 from recovery_kit.records.engines import NEWEST, engine
 
-PAGES = [path for path in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))] if "```python" in path.read_text("utf-8")]
+PAGES = [
+    path
+    for path in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+    if "```python" in path.read_text("utf-8")
+]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)

@@ -21,9 +21,13 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
         rk.no_such_name  # noqa: B018
 
 
-@pytest.mark.parametrize("command", ["import recovery_kit", "import recovery_kit.cli; recovery_kit.cli.main(['--help'], standalone_mode=False)"])
+@pytest.mark.parametrize(
+    "command",
+    ["import recovery_kit", "import recovery_kit.cli; recovery_kit.cli.main(['--help'], standalone_mode=False)"],
+)
 def test_nothing_heavy_is_loaded(command: str) -> None:
     """Importing the package, or asking the command line for help, loads no pandas and nothing of Jupyter."""
-    code = f"{command}\nimport sys; print('HEAVY', [m for m in ('pandas', 'ipywidgets', 'nbconvert', 'papermill', 'pydantic') if m in sys.modules])"
+    heavy = ("pandas", "ipywidgets", "nbconvert", "papermill", "pydantic")
+    code = f"{command}\nimport sys; print('HEAVY', [m for m in {heavy} if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert "HEAVY []" in done.stdout

@@ -14,7 +14,9 @@ NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 def test_it_runs(path: Path) -> None:
     """Every cell of a notebook runs in a fresh kernel."""
     notebook = nbformat.read(path, as_version=4)
-    client = NotebookClient(notebook, kernel_name="python3", timeout=120, resources={"metadata": {"path": str(path.parent)}})
+    client = NotebookClient(
+        notebook, kernel_name="python3", timeout=120, resources={"metadata": {"path": str(path.parent)}}
+    )
     client.execute()
 
 

@@ -66,7 +66,9 @@ def test_every_surface_takes_any_text(place) -> None:
 def test_a_terminal_gets_no_control_character(command: str) -> None:
     """No ESC, NUL or other control character of a run reaches a terminal."""
     place = sample("16a-hostile-text")
-    done = subprocess.run([sys.executable, "-c", "import recovery_kit.cli as c; c.main()", command, str(place)], capture_output=True)
+    done = subprocess.run(
+        [sys.executable, "-c", "import recovery_kit.cli as c; c.main()", command, str(place)], capture_output=True
+    )
     assert done.returncode in (0, 1)
     assert not {byte for byte in done.stdout if byte < 32 and byte != 10}
     assert b"\x1b" not in done.stderr

@@ -1,6 +1,5 @@
 """What the commands over many runs share: the index, brought up to date, and what it could not read."""
 
-
 import os
 from pathlib import Path
 

@@ -53,9 +53,7 @@ def mirror_command(
     Its path is printed; what follows from the cut, and what the run did after it, is said on stderr.
     """
     source = agent_run_named(run, _BY_ITS_SERVICE, root)
-    made = create_mirror(
-        source, at, into, history, batch=batch, workdir=workdir, agents=agents, keep=keep
-    )
+    made = create_mirror(source, at, into, history, batch=batch, workdir=workdir, agents=agents, keep=keep)
     if as_json:
         print_json(masked(_as_json(made), made.masker))
         return 0

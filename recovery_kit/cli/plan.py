@@ -27,9 +27,7 @@ agents_option = click.option(
 @agents_option
 @workflows_option
 @json_option
-def plan_command(
-    folder: Path | None, engine: str, agents: Path | None, workflows: str | None, as_json: bool
-) -> int:
+def plan_command(folder: Path | None, engine: str, agents: Path | None, workflows: str | None, as_json: bool) -> int:
     """What a restart would do with each run, in its order, before anybody starts it.
 
     Exit status: 0; 1 if somebody must look first.

@@ -34,9 +34,9 @@ CREATE VIRTUAL TABLE IF NOT EXISTS texts USING fts5(
 );
 """
 
-_WORDS = b'leviath completed complete running waiting_input waiting paused error failed cancelled tool_approval \
+_WORDS = b"leviath completed complete running waiting_input waiting paused error failed cancelled tool_approval \
 user_prompt interaction_point children needs_setup provider_failed anthropic/ openai/ google/ plan build review gather \
-invoice 0.6.4 0.3.0 https:// \xcb\x3f\xf0\x00\x00\x00\x00\x00\x00\x00\xc0\xc0\xc0\xc0\xc0\xc0\xc0\xc2\xc3\xc2\xc0\xc0'
+invoice 0.6.4 0.3.0 https:// \xcb\x3f\xf0\x00\x00\x00\x00\x00\x00\x00\xc0\xc0\xc0\xc0\xc0\xc0\xc0\xc2\xc3\xc2\xc0\xc0"
 """What rows often hold, so that a short one packs well."""
 
 

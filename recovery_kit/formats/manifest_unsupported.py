@@ -113,4 +113,3 @@ def _words(table: Table, *keys: str) -> Iterator[str]:
         word = table.text(key)
         if word is not None and word not in WORDS[key]:
             yield f'{table.at(key)} = "custom"' if word == "custom" else table.at(key)
-

@@ -129,7 +129,11 @@ def _last_word(events: Sequence[Event], life: Life) -> tuple[str | None, Waiting
         elif event.meta is not None:
             status, waiting = status or event.meta.status, event.meta.waiting_on
             own = event.place >= life.first
-            return (status, waiting) if own or status == "paused" or isinstance(waiting, AtInteractionPoint) else (None, None)
+            return (
+                (status, waiting)
+                if own or status == "paused" or isinstance(waiting, AtInteractionPoint)
+                else (None, None)
+            )
     return status, None
 
 

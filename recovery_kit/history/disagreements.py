@@ -19,7 +19,9 @@ class Disagreement:
     """The file that a restart goes by for this."""
 
 
-def disagreements(fold: Fold | None, meta: RunMeta | None, meta_present: bool, context: Window | None) -> tuple[Disagreement, ...]:
+def disagreements(
+    fold: Fold | None, meta: RunMeta | None, meta_present: bool, context: Window | None
+) -> tuple[Disagreement, ...]:
     """Every disagreement between `run.lvr`, `meta.json` and `context.json`."""
     found: list[Disagreement] = []
     if fold is None:
@@ -27,7 +29,9 @@ def disagreements(fold: Fold | None, meta: RunMeta | None, meta_present: bool, c
     told = fold.skim_meta()
     if meta is None:
         if meta_present:
-            found.append(Disagreement("meta", "meta.json cannot be read; run.lvr can", "meta.json: the run is not seen"))
+            found.append(
+                Disagreement("meta", "meta.json cannot be read; run.lvr can", "meta.json: the run is not seen")
+            )
     elif told is not None:
         if meta.iteration != told.iteration:
             text = f"meta.json says iteration {meta.iteration}, the engine will go on from {told.iteration}"
@@ -49,7 +53,7 @@ def _window(fold: Fold, context: Window, meta: RunMeta | None, iteration: int | 
         word = "newer" if meta is not None and iteration is not None and meta.iteration > iteration else "older"
         text = f"context.json is {word} than run.lvr: stage {context.stage_name} against {window.stage_name}"
         return [Disagreement("window", text, "run.lvr")]
-    names = [name for name in drift(fold, context)]
+    names = list(drift(fold, context))
     if names:
         text = f"context.json and run.lvr hold different windows: {', '.join(names)}"
         return [Disagreement("window", text, "run.lvr")]

@@ -160,7 +160,12 @@ def _call_ids(story: Story) -> Iterator[Finding]:
         for call_id, n in Counter(call.id for call in event.record.calls).items():
             if n > 1 and (event.offset, call_id) not in told:
                 told.add((event.offset, call_id))
-                yield Finding("call_ids_not_unique", f"{n} calls of one batch share the id {call_id}", rundir.JOURNAL, event.offset)
+                yield Finding(
+                    "call_ids_not_unique",
+                    f"{n} calls of one batch share the id {call_id}",
+                    rundir.JOURNAL,
+                    event.offset,
+                )
     if newest is not None and newest.record.calls and _hidden_by_an_older_turn(story, newest):
         text = f"an earlier turn in the window has the id {newest.record.calls[0].id} too"
         yield Finding("call_ids_not_unique", text, rundir.JOURNAL, newest.offset, "takes the batch for landed")
@@ -192,7 +197,13 @@ def _batches(story: Story) -> Iterator[Finding]:
     if hidden is not None:
         names = ", ".join(call.call_id for call in hidden.calls)
         text = f"open calls of turn {hidden.iteration} ({names}): their effects may have landed and nobody will say so"
-        yield Finding("engine_will_not_mention_this_batch_to_the_model", text, rundir.JOURNAL, hidden.offset, "asks the model again")
+        yield Finding(
+            "engine_will_not_mention_this_batch_to_the_model",
+            text,
+            rundir.JOURNAL,
+            hidden.offset,
+            "asks the model again",
+        )
     invented = [call for call in story.calls if call.certainty == "stood_in"]
     if invented:
         text = ", ".join(call.call_id for call in invented)
@@ -203,7 +214,9 @@ def _batches(story: Story) -> Iterator[Finding]:
         turns = (e for r in state.window.regions for e in r.entries() if isinstance(e.kind, AssistantTurn))
         if any(ids & {call.id for call in turn.kind.tool_calls} for turn in turns):  # type: ignore[union-attr]
             text = f"the batch of turn {state.pending.batch.iteration} counts as pending, and its turn is in the window"
-            yield Finding("pending_batch_already_applied", text, rundir.JOURNAL, state.pending.offset, "applies it again")
+            yield Finding(
+                "pending_batch_already_applied", text, rundir.JOURNAL, state.pending.offset, "applies it again"
+            )
 
 
 def _beginning(story: Story) -> Iterator[Finding]:
@@ -215,11 +228,16 @@ def _beginning(story: Story) -> Iterator[Finding]:
         told = story.fold()
         total = told.skim_meta().prompt_tokens if told and told.meta else 0  # type: ignore[union-attr]
         held = sum(bill.prompt_tokens for bill in bills)
-        yield Finding("journal_starts_late", f"usage records hold {held} of {total} prompt tokens", rundir.JOURNAL, header.offset)
+        yield Finding(
+            "journal_starts_late", f"usage records hold {held} of {total} prompt tokens", rundir.JOURNAL, header.offset
+        )
     orphan = _completion_without_a_batch(story)
     if orphan is not None:
-        text = f"call {orphan.record.call_id} of turn {orphan.record.iteration} ended, and the batch that handed it out is in no record"
-        yield Finding("first_batch_not_journaled", text, rundir.JOURNAL, orphan.offset, "asks the model from the beginning")
+        call = f"call {orphan.record.call_id} of turn {orphan.record.iteration}"
+        text = f"{call} ended, and the batch that handed it out is in no record"
+        yield Finding(
+            "first_batch_not_journaled", text, rundir.JOURNAL, orphan.offset, "asks the model from the beginning"
+        )
     elif header.meta.tool_calls > _turn_calls(story):
         text = f"{header.meta.tool_calls} calls had been handed out when the journal began, and no record has them"
         yield Finding("first_batch_not_journaled", text, rundir.JOURNAL, header.offset)
@@ -288,7 +306,9 @@ def _stored(story: Story) -> Iterator[Finding]:
             yield Finding(f"blob_{state}", text, f"{rundir.BLOBS}/{sha256}", None, "sends the stand-in text")
     for file in story.produced_files:
         if not file.claimed:
-            yield Finding("artifact_without_a_call", f"no call's record claims {file.path}", rundir.JOURNAL, file.offset)
+            yield Finding(
+                "artifact_without_a_call", f"no call's record claims {file.path}", rundir.JOURNAL, file.offset
+            )
     if story.answer is not None and story.answer.missing:
         text = "meta.json describes an answer whose file is not there"
         yield Finding("final_output_missing", text, rundir.FINAL_OUTPUT, None, "has no answer")
@@ -300,7 +320,9 @@ def _money(story: Story) -> Iterator[Finding]:
         yield Finding("attempt_without_usage", text, rundir.JOURNAL, trip.offset)
     if (story.trips.bills or story.trips.unbilled) and not story.cost.exact:
         c = story.cost
-        why = f"{c.unpriced_calls} without a figure, {c.computed_calls} worked out from rates, {len(story.trips.unbilled)} answered without a bill"
+        unbilled = len(story.trips.unbilled)
+        why = f"{c.unpriced_calls} without a figure, {c.computed_calls} worked out from rates"
+        why += f", {unbilled} answered without a bill"
         yield Finding("cost_not_exact", f"the sum of {c.priced_usd:g} USD is not the whole bill: {why}", rundir.JOURNAL)
 
 

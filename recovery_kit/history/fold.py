@@ -173,9 +173,7 @@ def landed(batch: ToolBatch, window: WindowView | Window) -> bool:
     first = batch.calls[0].id
     regions = window.regions if isinstance(window, Window) else tuple(view.region() for view in window.regions)
     entries = (entry for region in regions for entry in region.entries)
-    return any(
-        call.id == first for e in entries if isinstance(e.kind, AssistantTurn) for call in e.kind.tool_calls
-    )
+    return any(call.id == first for e in entries if isinstance(e.kind, AssistantTurn) for call in e.kind.tool_calls)
 
 
 def begins(reading: Reading) -> bool:

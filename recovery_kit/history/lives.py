@@ -176,5 +176,3 @@ def _interrupted(entry: Entry) -> str | None:
     if isinstance(entry.kind, ToolResult) and text_of(entry.content).startswith(INTERRUPTED):
         return entry.kind.tool_call_id
     return None
-
-

@@ -213,5 +213,3 @@ def _damage(v: Verdict) -> str:
         return "Nothing in its files is damaged or contradictory."
     kinds = dict.fromkeys(row.kind for row in v.damage)
     return f"{_count(len(v.damage), 'finding')} to look at: {', '.join(kinds)}."
-
-

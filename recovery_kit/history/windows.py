@@ -289,9 +289,7 @@ def _as_written(text: msgspec.Raw | bytes) -> bytes:
 _text_or_none = msgspec.json.Decoder(str | None).decode
 
 
-def window_revision(
-    total_tokens: int, max_tokens: int, regions: Iterable[tuple[str, str, int, int, str]]
-) -> str:
+def window_revision(total_tokens: int, max_tokens: int, regions: Iterable[tuple[str, str, int, int, str]]) -> str:
     """`cw1-…`: the name of a window, of (name, kind, current tokens, ceiling, digest) of its regions in layout order."""
     digest = hashlib.sha256(total_tokens.to_bytes(8, "big") + max_tokens.to_bytes(8, "big"))
     for name, kind, current, ceiling, entries in regions:

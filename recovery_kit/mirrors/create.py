@@ -74,9 +74,7 @@ def create_mirror(
     new_id = _new_id(source.id, run_id)
     target = folder / new_id
     work = Path(os.path.abspath(workdir)) if workdir is not None else folder / (new_id + WORK)
-    place = Place(
-        new_id, str(target / rundir.BLUEPRINT), str(work), sha256_of(manifest.text), frozenset(keep)
-    )
+    place = Place(new_id, str(target / rundir.BLUEPRINT), str(work), sha256_of(manifest.text), frozenset(keep))
     with ExitStack() as undo:
         for made_folder in _missing(folder):
             undo.callback(_rmdir, made_folder)
@@ -159,9 +157,7 @@ def _rmdir(folder: Path) -> None:
 # Writing.
 
 
-def _write(
-    temporary: Path, made: Cut, place: Place, manifest: Taken, history: bool, disk: Durable
-) -> tuple[str, ...]:
+def _write(temporary: Path, made: Cut, place: Place, manifest: Taken, history: bool, disk: Durable) -> tuple[str, ...]:
     """All files of the mirror; what could not come along, a sentence each."""
     answer = _answer(made)
     meta = paused(made, place, answer is not None)

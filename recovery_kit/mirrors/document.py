@@ -227,4 +227,3 @@ def _assigned(text: str, stage: str, tools: list[str]) -> str:
     body = _ASSIGNED.sub("", text[found.end() : stop])
     line = f"available_tools = {json.dumps(tools)}\n"
     return text[: found.end()] + line + body + text[stop:]
-

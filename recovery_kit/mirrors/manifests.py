@@ -105,5 +105,3 @@ def _candidates(agents: Path | None, meta: RunMeta) -> Iterator[Path]:
                 yield path
         except (ManifestUnreadable, OSError):
             continue
-
-

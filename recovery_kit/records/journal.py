@@ -113,9 +113,9 @@ class ToolCallDone(Struct, frozen=True, kw_only=True):
     call_id: str
     execution_id: Annotated[str, since("0.6.4")] = ""
     result: Content
-    outcome: Annotated[
-        Literal["succeeded", "failed", "blocked", "denied", "indeterminate"] | None, since("0.6.4")
-    ] = None
+    outcome: Annotated[Literal["succeeded", "failed", "blocked", "denied", "indeterminate"] | None, since("0.6.4")] = (
+        None
+    )
     at: I64
 
 

@@ -6,7 +6,9 @@ from msgspec import Raw, Struct
 
 from .scalars import ABSENT, I64, U32, U64, since
 
-Status = Literal["starting", "running", "waiting_input", "complete", "complete_interactive", "paused", "error", "cancelled"]
+Status = Literal[
+    "starting", "running", "waiting_input", "complete", "complete_interactive", "paused", "error", "cancelled"
+]
 
 TERMINAL = frozenset({"complete", "error", "cancelled"})
 """What recovery does not load (2.1.1)."""

@@ -1,4 +1,4 @@
-"""A context window, its regions and entries, and the deltas that change it (spec: leviath-run-directory 2.2, 3.4; 0.5-to-0.6 N3)."""
+"""A context window, its regions and entries, and the deltas that change it (leviath-run-directory 2.2, 3.4; N3)."""
 
 from typing import Annotated, Literal
 

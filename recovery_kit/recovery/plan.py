@@ -291,7 +291,9 @@ def plan_recovery(
     by_id = {run.id: run for run in runs}
     found = {run.source: manifest_of(run, shelf, by_id, rules) for run in runs}
     places = {run.source: run for run in runs}
-    triaged = triage_restores([Candidate(s, r.files.parsed(META, rules).value, _has_fan_out(r)) for s, r in places.items()])
+    triaged = triage_restores(
+        [Candidate(s, r.files.parsed(META, rules).value, _has_fan_out(r)) for s, r in places.items()]
+    )
     back = {place.candidate.run_id for place in triaged if place.verdict.loaded}
     loaded = {places[source].id for source in back}
     comes = {run_id: run_id in loaded for run_id in by_id}
@@ -316,5 +318,3 @@ def _planned(run: Run, place: Triaged, rules: Engine, manifest: Found, comes: Ma
     findings = (*run.findings, *restart_findings(run.story, rules, ahead, after))
     why = place.why if ahead.resumes else ahead.why_text
     return PlannedRun(run, rules, place.order, why, ahead, after, manifest, findings, run.evidence)
-
-

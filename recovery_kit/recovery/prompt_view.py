@@ -133,7 +133,12 @@ def _of_that_life(story: Story, state: State) -> tuple[dict[int, Event], bool] |
 def _restored(story: Story, state: State, blueprint: Blueprint | None, rules: Engine) -> _Situated:
     meta = state.meta or story.best_meta
     if meta is None:
-        return state.window, state.stage, Situation(rules=rules, blob=_blob(story)), ("nothing tells how the run stood",)
+        return (
+            state.window,
+            state.stage,
+            Situation(rules=rules, blob=_blob(story)),
+            ("nothing tells how the run stood",),
+        )
     restored = restore_agent(_fold_until(story, state, rules), meta, story.files.context, blueprint, rules)
     batch = restore_pending_batch(restored.pending, meta.children, rules)
     window = restored.window if batch is None else batch.applied(restored.window, restored.placing, rules).window

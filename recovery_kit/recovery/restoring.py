@@ -78,7 +78,9 @@ def restored(story: Story, rules: Engine, blueprint: Blueprint | None, reloads: 
     batch = restore_pending_batch(agent.pending, meta.children, rules)
     asked = None if rules.closes_answered_points and answered_since(story) else story.files.open_point
     point = restore_interaction_point(asked, agent.stage, meta.run_id, rules)
-    ledger = restore_stage_ledger(blueprint, story.files.parsed(rundir.STAGES, rules).value or (), meta.updated_at, rules)
+    ledger = restore_stage_ledger(
+        blueprint, story.files.parsed(rundir.STAGES, rules).value or (), meta.updated_at, rules
+    )
     fan_out = restore_fan_out(story.files.parsed(rundir.FAN_OUT, rules).value, _reloaded(story, reloads), rules)
     window = batch.applied(agent.window, agent.placing, rules).window if batch else agent.window
     return Restored(state, agent, batch, point, ledger, fan_out, window)

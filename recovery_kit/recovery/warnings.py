@@ -23,7 +23,9 @@ def restart_findings(story: Story, rules: Engine, ahead: Outlook, after: Restore
 def _unseen(story: Story, rules: Engine) -> Iterator[Finding]:
     told = story.files.parsed(rundir.META, rules)
     if told.value is None and story.meta is not None:
-        text = f"{rules.name} cannot read what a newer engine wrote into meta.json: {(told.why or '').replace('_', ' ')}"
+        text = (
+            f"{rules.name} cannot read what a newer engine wrote into meta.json: {(told.why or '').replace('_', ' ')}"
+        )
         yield Finding("meta_unreadable", text, rundir.META, None, "does not see the run at all")
 
 
@@ -38,7 +40,9 @@ def _finished(story: Story, rules: Engine, ahead: Outlook, after: Restored) -> I
     state = story.fold(rules)
     told = state.skim_meta() if state else None
     if told is not None and told.status in TERMINAL:
-        text = f"the journal ends with {told.status}, and meta.json still says {story.meta.status if story.meta else '?'}"
+        text = (
+            f"the journal ends with {told.status}, and meta.json still says {story.meta.status if story.meta else '?'}"
+        )
         yield Finding("finished_run_would_resume", text, rundir.META, None, "starts it again")
 
 

@@ -74,7 +74,9 @@ def triage_restores(candidates: Sequence[Candidate]) -> tuple[Triaged, ...]:
     loaded = [(c, v) for c, v in judged if v.loaded]
     loaded.sort(key=lambda row: (row[1].priority != "active", -row[0].meta.updated_at if row[0].meta else 0))
     ordered = [
-        Triaged(c, v, place, f"{v.why}; class {v.priority}, newest first: updated at {c.meta.updated_at if c.meta else 0}")
+        Triaged(
+            c, v, place, f"{v.why}; class {v.priority}, newest first: updated at {c.meta.updated_at if c.meta else 0}"
+        )
         for place, (c, v) in enumerate(loaded)
     ]
     return (*ordered, *(Triaged(c, v, None, v.why) for c, v in judged if not v.loaded))

@@ -113,7 +113,9 @@ class State(Drawn):
 
     def __repr__(self) -> str:
         where = "the end" if self.point is None else f"point {self.point}"
-        return f"<State of {self.run_id} at {where}: stage {self.stage_index}, iteration {self.iteration}, {self.status}>"
+        return (
+            f"<State of {self.run_id} at {where}: stage {self.stage_index}, iteration {self.iteration}, {self.status}>"
+        )
 
 
 def of_fold(

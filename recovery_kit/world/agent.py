@@ -187,6 +187,5 @@ class Agent:
         """The question that stands open, if there is one."""
         return self.doing.prompt if isinstance(self.doing, (Lane, AtPoint)) else None
 
-
     def __repr__(self) -> str:
         return f"<Agent {self.id}: {self.meta.status}, stage {self.stage.name}, iteration {self.iteration}>"

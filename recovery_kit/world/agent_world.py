@@ -370,4 +370,3 @@ def _put_status(run: Running, status: str) -> None:
 def _resumed(agent: Agent) -> str:
     waits = isinstance(agent.doing, (Splitting, ForChildren)) or agent.prompt is not None
     return "waiting_input" if waits else "running"
-

@@ -196,9 +196,7 @@ class JournalWriter:
         """Announce the calls of a reply. Only when this has returned may the first of them take effect (N9)."""
         return self.record(batch)
 
-    def call_done(
-        self, batch: ToolBatch, call: BatchCall, result: Content, at: int, *, given_up: bool = False
-    ) -> int:
+    def call_done(self, batch: ToolBatch, call: BatchCall, result: Content, at: int, *, given_up: bool = False) -> int:
         """A call has ended, or (`given_up`) a restart stands in for it. Written as each call ends, not per batch.
 
         Only a stand-in has an outcome word on record: what became of a live call is told by its text (N5.2).

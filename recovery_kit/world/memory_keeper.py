@@ -22,9 +22,7 @@ class MemoryKeeper:
         self.records.extend(records)
         return len(self.records)
 
-    def call_done(
-        self, batch: ToolBatch, call: BatchCall, result: Content, at: int, *, given_up: bool = False
-    ) -> int:
+    def call_done(self, batch: ToolBatch, call: BatchCall, result: Content, at: int, *, given_up: bool = False) -> int:
         """Keep the end of a call."""
         done = ToolCallDone(
             iteration=batch.iteration, call_id=call.id, execution_id=call.execution_id, result=result,

@@ -6,9 +6,7 @@ from .situation import Situation
 
 ALIASES = {"bash": "shell", "install_tool": "install_global_tool"}
 
-ASKING = frozenset(
-    {"present_for_review", "ask_user_text", "ask_user_choice", "ask_user_confirm", "edit_document"}
-)
+ASKING = frozenset({"present_for_review", "ask_user_text", "ask_user_choice", "ask_user_confirm", "edit_document"})
 """Tools that put a question to a person."""
 
 SUBAGENT = ("spawn_agent", "check_agent", "wait_for_agent", "send_to_agent", "kill_agent")

@@ -107,10 +107,14 @@ def _in_force(
     regions = [region for region in layout.in_order(window).regions if region.name not in layout.hidden]
     scripted = [region.name for region in regions if kind_of(region) == "custom"]
     hooked = [stage.name for stage in blueprint.stages if "before_inference" in stage.hooks]
-    return regions, layout.definitions, [
-        *(f"region {name} is rendered by a script" for name in scripted),
-        *(f"a hook may rewrite regions before each request of stage {name}" for name in hooked),
-    ]
+    return (
+        regions,
+        layout.definitions,
+        [
+            *(f"region {name} is rendered by a script" for name in scripted),
+            *(f"a hook may rewrite regions before each request of stage {name}" for name in hooked),
+        ],
+    )
 
 
 def _system(

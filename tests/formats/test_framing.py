@@ -90,7 +90,10 @@ def test_what_was_appended_behind_a_tear(missing: int) -> None:
     """Frames behind a torn one are found again, each once, and the engine's own reading does not have them."""
     last = list(scan(SMALL))[-1]
     torn = SMALL[: len(SMALL) - min(missing, last.length)]
-    more = [b'{"OwnershipChanged":{"machine_id":"m","world_id":"w","at":1}}', b'{"StatusChanged":{"status":"paused","at":2}}']
+    more = [
+        b'{"OwnershipChanged":{"machine_id":"m","world_id":"w","at":1}}',
+        b'{"StatusChanged":{"status":"paused","at":2}}',
+    ]
     journal = Journal(torn + b"".join(map(frame, more)))
     assert list(journal.behind.read().kinds) == ["OwnershipChanged", "StatusChanged"]
     assert journal.salvage.tear == (last.offset, len(torn))

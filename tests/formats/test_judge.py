@@ -266,8 +266,15 @@ FANNED = orjson.dumps(
 def test_bills_need_their_cache_counts() -> None:
     """A member without a stated default is required (3.3)."""
     bill = InferenceUsage(
-        stage="s", iteration=1, provider="p", model="m", prompt_tokens=1, completion_tokens=1, cached_tokens=2,
-        cache_write_tokens=0, at=1,
+        stage="s",
+        iteration=1,
+        provider="p",
+        model="m",
+        prompt_tokens=1,
+        completion_tokens=1,
+        cached_tokens=2,
+        cache_write_tokens=0,
+        at=1,
     )
     payload = msgspec.json.encode({"InferenceUsage": bill})
     assert judge(payload, NEW).readable

@@ -35,7 +35,9 @@ def test_a_journal_is_its_preamble_and_frames() -> None:
 def test_the_worked_example() -> None:
     """The frame that the format's description spells out."""
     written = frame_of(OwnershipChanged("m", "w", 1))
-    assert written == bytes.fromhex("000000000000003D") + b'{"OwnershipChanged":{"machine_id":"m","world_id":"w","at":1}}'
+    assert (
+        written == bytes.fromhex("000000000000003D") + b'{"OwnershipChanged":{"machine_id":"m","world_id":"w","at":1}}'
+    )
 
 
 @given(st.text(), st.integers(0, U64_MAX), st.integers(-(2**63), 2**63 - 1))

@@ -57,7 +57,9 @@ def _applied() -> bytes:
     """The pending batch again, its first call renamed: the engine takes it for new, and the window has its turn."""
     reading = records(BASE)
     batch = next(r for r in reading if isinstance(r, ToolBatch) and r.iteration == 1)
-    odd = replace(batch, iteration=2, calls=(replace(batch.calls[0], id="new", result=None), replace(batch.calls[0], result=None)))
+    odd = replace(
+        batch, iteration=2, calls=(replace(batch.calls[0], id="new", result=None), replace(batch.calls[0], result=None))
+    )
     return journal_of([*reading, odd])
 
 
@@ -77,7 +79,9 @@ RAISED: dict[str, Callable[[], Files]] = {
     "unreadable_frame_holds_a_result": lambda: with_journal(
         BASE["run.lvr"] + frame(b'{"ToolCallDone":{"iteration":2.0,"call_id":"b2","result":"x","at":1}}')
     ),
-    "unknown_record": lambda: with_journal(BASE["run.lvr"] + frame(b'{"StatusChanged":{"status":"running","at":1,"new":3}}')),
+    "unknown_record": lambda: with_journal(
+        BASE["run.lvr"] + frame(b'{"StatusChanged":{"status":"running","at":1,"new":3}}')
+    ),
     "zero_filled": lambda: with_journal(BASE["run.lvr"] + bytes(16)),
     "newer_version": lambda: with_journal(b"LVR1\0\7" + BASE["run.lvr"][6:]),
     "bad_magic": lambda: with_journal(b"LVR9" + BASE["run.lvr"][4:]),
@@ -155,7 +159,13 @@ def test_regions_that_only_a_later_stage_has() -> None:
     """A region that the restored window lacks, by the run's own manifest, is announced as lost."""
     window = orjson.loads(BASE["context.json"])
     window["regions"].append(
-        {"name": "papers", "kind": "pinned", "current_tokens": 900_000, "max_tokens": 9, "entries": [{"content": "x", "tokens": 900_000}]}
+        {
+            "name": "papers",
+            "kind": "pinned",
+            "current_tokens": 900_000,
+            "max_tokens": 9,
+            "entries": [{"content": "x", "tokens": 900_000}],
+        }
     )
     files = BASE | {"context.json": orjson.dumps(window)}
     del files["run.lvr"]

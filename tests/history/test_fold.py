@@ -67,7 +67,14 @@ _SHORT = [path.read_bytes() for path in journals() if path.stat().st_size < 40_0
 
 _NAMES = st.sampled_from(["task", "conversation", "notes"])
 _ENTRIES = st.lists(st.builds(Entry, content=st.text(max_size=5), tokens=st.integers(0, 9)), max_size=3).map(tuple)
-_SET = st.builds(Region, name=_NAMES, kind=st.just("pinned"), current_tokens=st.integers(0, 99), max_tokens=st.just(99), entries=_ENTRIES)
+_SET = st.builds(
+    Region,
+    name=_NAMES,
+    kind=st.just("pinned"),
+    current_tokens=st.integers(0, 99),
+    max_tokens=st.just(99),
+    entries=_ENTRIES,
+)
 _OPS = st.one_of(
     st.builds(RegionOp, set=_SET),
     st.builds(RegionOp, append=st.builds(Append, name=_NAMES, entries=_ENTRIES, current_tokens=st.integers(0, 99))),

@@ -43,7 +43,9 @@ def _member(key: str, wanted: Any, got: Any, place: str) -> list[str]:
     if key in ROWS and isinstance(wanted, list):
         if len(wanted) != len(got):
             return [f"{place}: {len(wanted)} rows, got {len(got)}"]
-        return [gap for n, (w, g) in enumerate(zip(wanted, got, strict=True)) for gap in differences(w, g, f"{place}[{n}]")]
+        return [
+            gap for n, (w, g) in enumerate(zip(wanted, got, strict=True)) for gap in differences(w, g, f"{place}[{n}]")
+        ]
     return differences(wanted, got, place)
 
 

@@ -123,6 +123,7 @@ def region(*contents: str, name: str = "r", tokens: int | None = None, **members
 
 def change(old: Region | None, new: Region | None) -> bytes:
     """The changes between two windows of one region, as JSON."""
+
     def window(one: Region | None) -> Window:
         return Window("s", 0, 0, () if one is None else (one,))
 

@@ -233,7 +233,7 @@ def test_two_tears_at_one_place_are_both_kept(folder: Path) -> None:
     assert not (folder / f"run.lvr.torn-{end}-3").exists()
 
 
-STUMPS = [b"", b"LVR", b"LVR1\0\1", b"no journal at all", b"LVR1\0\1\0\0\0\0\0\0\0\x05{\"a\":"]
+STUMPS = [b"", b"LVR", b"LVR1\0\1", b"no journal at all", b'LVR1\0\1\0\0\0\0\0\0\0\x05{"a":']
 
 
 @pytest.mark.parametrize("stump", STUMPS, ids=["empty", "short", "preamble", "other", "torn header"])

@@ -165,6 +165,7 @@ def test_every_call_on_record_is_given_again(folder: Path) -> None:
 
 def test_a_run_without_a_journal_answers_nothing() -> None:
     """A run with nothing on record is no error: each request is refused."""
+
     class Empty:
         label = "nothing"
 
