@@ -238,7 +238,7 @@ def _beginning(story: Story) -> Iterator[Finding]:
         yield Finding(
             "first_batch_not_journaled", text, rundir.JOURNAL, orphan.offset, "asks the model from the beginning"
         )
-    elif header.meta.tool_calls > _turn_calls(story):
+    elif header.meta.tool_calls and not _turn_calls(story):
         text = f"{header.meta.tool_calls} calls had been handed out when the journal began, and no record has them"
         yield Finding("first_batch_not_journaled", text, rundir.JOURNAL, header.offset)
 

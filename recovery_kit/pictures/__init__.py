@@ -5,6 +5,7 @@ comes back is `Safe` markup with classes; `twin` puts the styles inline for a no
 page.
 """
 
+from .branches import comparison_html, edits_html, lineage_html
 from .cards import (
     card_html,
     mimebundle,
@@ -40,8 +41,8 @@ from .timeline import timeline_html, timeline_svg
 from .verdict import headline, restart_html, status_badge, verdict_html
 
 __all__ = [
-    "PAGE",
     "Column",
+    "PAGE",
     "Pen",
     "Safe",
     "answer_html",
@@ -50,9 +51,11 @@ __all__ = [
     "boundaries_html",
     "by_weight",
     "card_html",
+    "comparison_html",
     "context_html",
     "context_svg",
     "each_html",
+    "edits_html",
     "effects_html",
     "el",
     "evidence_html",
@@ -62,6 +65,7 @@ __all__ = [
     "heading",
     "headline",
     "join",
+    "lineage_html",
     "loom_effects_html",
     "loom_findings_html",
     "loom_heading",

@@ -26,6 +26,7 @@ from .page import as_html, without_secrets
 TEMPLATES: dict[str, str] = {
     "run": "one run: verdict, timeline, effects, time, cost, window, evidence",
     "folder": "a table of runs, then each of them",
+    "branch": "a mirror beside another branch: where they part, its edits, its lineage, its verdict",
     "workflow": "one Run of an IntLoom project: verdict, boundaries, Calls, questions, evidence",
 }
 """Templates of the kit, and what they are about. Any other notebook with a `run_path` parameter is one too: give its

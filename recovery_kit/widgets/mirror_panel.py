@@ -15,6 +15,7 @@ from recovery_kit.mirrors.lineage import Lineage, lineage
 from recovery_kit.mirrors.mirror import Mirror
 from recovery_kit.mirrors.resume import Budget, Resumed
 from recovery_kit.pictures import Pen, Safe, el, join
+from recovery_kit.pictures.branches import comparison_html, edits_html
 from recovery_kit.runs.collection import AnyRun, Runs, agent_run
 from recovery_kit.runs.opening import open_runs
 from recovery_kit.runs.run import Run
@@ -24,7 +25,6 @@ from recovery_kit.world.recorded import RecordedProvider
 from recovery_kit.world.tools import Tools
 
 from .asking import Asking
-from .branch_pictures import comparison_html, edits_html
 from .family import FamilyTree
 from .forms import Form, button, close_whole, editable, titled
 from .going_on import GoingOn

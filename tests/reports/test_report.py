@@ -11,6 +11,7 @@ import pytest
 
 from recovery_kit import reports
 from recovery_kit.errors import MissingExtra, ReportFailed
+from recovery_kit.mirrors.create import create_mirror
 from recovery_kit.reports import report
 from recovery_kit.runs.opening import open_run
 
@@ -116,3 +117,17 @@ def test_without_papermill_the_install_is_named(tmp_path: Path, monkeypatch: pyt
     with pytest.raises(MissingExtra, match=r"pip install 'recovery.kit\[report\]'") as no:
         report(run_path, tmp_path / "out.html")
     assert isinstance(no.value, ImportError)
+
+
+@needs_papermill
+def test_a_branch_beside_its_source(tmp_path: Path) -> None:
+    """The report of a mirror tells where it parts from its source, what was edited, and where it came from."""
+    source = ROOT / "sample_runs" / "02a-as-it-ended.zip"
+    mirror = create_mirror(open_run(source), at=4, into=tmp_path / "mirrors")
+    mirror.edit(region="task", entry=0, text="Close it, <b>all</b> of it.", author="somebody", reason="a question")
+    page = report(
+        mirror.path, tmp_path / "b.html", template="branch", parameters={"other_path": str(source)}
+    ).read_text()
+    assert "they part because one of them was edited" in page
+    assert "a question" in page and "cut at 4" in page
+    assert "<b>all</b>" not in page and "&lt;b&gt;all&lt;/b&gt;" in page

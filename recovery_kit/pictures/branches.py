@@ -8,8 +8,10 @@ from recovery_kit.display import Masker, count_text, time_text
 from recovery_kit.mirrors.branches import Step
 from recovery_kit.mirrors.comparing import Comparison, Pair
 from recovery_kit.mirrors.editing import Edit
-from recovery_kit.pictures import Column, Pen, Safe, el, join, table_html
-from recovery_kit.pictures.tables import fold
+from recovery_kit.mirrors.lineage import Lineage
+
+from .markup import Pen, Safe, el, join
+from .tables import Column, fold, table_html
 
 MOST_ROWS = 200
 _HOW = {"same": "= the same", "similar": "≈ alike", "only_a": "← only left", "only_b": "→ only right"}
@@ -36,6 +38,13 @@ def comparison_html(found: Comparison) -> Safe:
     pen = Pen(found.masker)
     said = el("ul", [el("li", pen.line(sentence, 400)) for sentence in found.sentences()])
     return join([said, *(_rows(pen, pair) for pair in found.pairs)])
+
+
+def lineage_html(tree: Lineage, masker: Masker | None = None) -> Safe:
+    """The tree of runs and mirrors, a line each, indented below what it was cut from."""
+    pen = Pen(masker)
+    lines = [("  " * depth, kin) for root in tree.roots for depth, kin in root.walk()]
+    return el("ul", [el("li", indent, pen.line(kin.text(), 300)) for indent, kin in lines])
 
 
 def _rows(pen: Pen, pair: Pair) -> Safe:
