@@ -36,6 +36,7 @@ _DOORS: dict[str, str] = {
     "check": "recovery.check",
     "classify_restore": "restore.classify",
     "compare": "mirrors.comparing_either",
+    "compare_df": "frames",
     "create_mirror": "mirrors.create",
     "create_mirrors": "mirrors.create",
     "failovers_df": "frames",

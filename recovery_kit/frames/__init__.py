@@ -4,6 +4,7 @@ docs/tables.md, made from the declarations here.
 A table is a list of columns (`columns.py`), grouped by what they are about; `arrays.py` makes pandas columns of them.
 """
 
+from .branch_table import COMPARE, compare_df
 from .columns import Column, Table
 from .csv_export import to_csv
 from .effects_tables import ARTIFACTS, CALLS, PARTS, PROMPTS, artifacts_df, calls_df, parts_df, prompts_df
@@ -29,9 +30,10 @@ TABLES: tuple[Table, ...] = (
     RUNS, RECORDS, POINTS, REGIONS, MESSAGES, CALLS, ATTEMPTS, FAILOVERS, INFERENCES, PROMPTS, CHANGES, STAGES,
     ARTIFACTS, PARTS, INCARNATIONS, TIME, FILES, FINDINGS,
 )  # fmt: skip
-"""Those of runs, in the order of the page; `PLAN`, of a plan, comes after them."""
+"""Those of runs, in the order of the page; `PLAN`, of a plan, and `COMPARE`, of branches, come after them."""
 
 __all__ = [
+    "COMPARE",
     "Column",
     "PLAN",
     "TABLES",
@@ -40,6 +42,7 @@ __all__ = [
     "attempts_df",
     "calls_df",
     "changes_df",
+    "compare_df",
     "failovers_df",
     "files_df",
     "findings_df",

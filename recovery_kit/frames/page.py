@@ -3,7 +3,7 @@
 import sys
 from pathlib import Path
 
-from . import PLAN, TABLES
+from . import COMPARE, PLAN, TABLES
 from .arrays import OTHER
 from .columns import DTYPES, KEYS, Column, Table
 
@@ -31,7 +31,7 @@ member out, or there is no such thing.
 
 def page() -> str:
     """The page's text."""
-    return "\n".join([_HEAD, *map(_section, (*TABLES, PLAN))])
+    return "\n".join([_HEAD, *map(_section, (*TABLES, PLAN, COMPARE))])
 
 
 def _section(table: Table) -> str:

@@ -158,6 +158,6 @@ def test_the_page_is_true() -> None:
 def test_names_are_sorted() -> None:
     """The room's public names, in order, a function for every table."""
     assert frames.__all__ == sorted(frames.__all__)
-    assert {f"{table.name}_df" for table in (*TABLES, frames.PLAN)} == {
+    assert {f"{table.name}_df" for table in (*TABLES, frames.PLAN, frames.COMPARE)} == {
         name for name in frames.__all__ if name.endswith("_df")
     }
