@@ -2,9 +2,9 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
-from recovery_kit.mirrors.comparing import Comparison
+from recovery_kit.mirrors.comparing import Comparison, How
 
 from .columns import Column, Table, build
 
@@ -24,17 +24,17 @@ COMPARE = Table(
         Column("a", "text", _member("a"), "the branch that the others are laid beside"),
         Column("b", "text", _member("b"), "the other branch"),
         Column("row", "u64", _member("row"), "order of the steps"),
-        Column("how", "own_word", _member("how"), "how they compare", ("same", "similar", "only_a", "only_b")),
+        Column("how", "own_word", _member("how"), "how they compare", get_args(How)),
         Column("similarity", "usd", _member("similarity"), "likeness of their texts, 0 to 1"),
         *(
-            Column(f"{side}_{member}", kind, _member(f"{side}_{member}"), doc)
+            Column(f"{side}_{member}", "text", _member(f"{side}_{member}"), doc)
             for side in ("a", "b")
-            for member, kind, doc in (
-                ("kind", "text", "`call` or `text`"),
-                ("name", "text", "the tool"),
-                ("text", "text", "arguments, or what was said"),
-                ("result", "text", "what the tool answered"),
-                ("certainty", "text", "how surely the call took effect"),
+            for member, doc in (
+                ("kind", "`call` or `text`"),
+                ("name", "the tool"),
+                ("text", "arguments, or what was said"),
+                ("result", "what the tool answered"),
+                ("certainty", "how surely the call took effect"),
             )
         ),
     ),
