@@ -5,14 +5,14 @@ the files mean together is `history`'s business.
 """
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Generic, Protocol, TypeVar
 
 from recovery_kit.records.engines import NEWEST, Engine, engine
 from recovery_kit.records.meta import RunMeta
-from recovery_kit.records.sidecars import FanOut, GateDecision, OpenPoint, ProviderFiles, StageRecord
+from recovery_kit.records.sidecars import FanOut, OpenPoint, ProviderFiles, StageRecord
 from recovery_kit.records.window import Window
 
 from .judge import judge_value
@@ -83,8 +83,6 @@ READERS: dict[str, Any] = {
     PROVIDER_FILES: ProviderFiles,
 }
 """The JSON files that a reader parses, and as what."""
-
-AUDIT: Any = tuple[GateDecision, ...]
 
 
 class RunFiles:
@@ -195,7 +193,3 @@ class RunFiles:
 def _lines(data: bytes | memoryview) -> int:
     text = bytes(data)
     return text.count(b"\n") + (0 if text.endswith(b"\n") or not text else 1)
-
-
-BlobState = Callable[[str], str | None]
-"""Hash of the bytes that are stored under a hash, or None."""

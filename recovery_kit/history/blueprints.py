@@ -2,7 +2,7 @@
 
 import hashlib
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from recovery_kit.errors import ManifestUnreadable
@@ -60,7 +60,3 @@ def read_blueprint(copy: bytes | None) -> Blueprint | None:
         return parse_manifest(copy)
     except ManifestUnreadable:
         return None
-
-
-Manifests = Callable[[RunMeta], bytes | None]
-"""Where else to look for the manifest of a run."""

@@ -13,7 +13,6 @@ from recovery_kit.records.window import BlobRef, Content, Part, Window
 
 from .events import Event
 from .fold import Pending
-from .windows import text_of
 
 BytesState = Literal["present", "missing", "altered", "unknown"]
 Where = Literal["window", "pending_result", "fan_out"]
@@ -159,8 +158,3 @@ def final_answer(meta: RunMeta | None, data: bytes | memoryview | None) -> Final
     text = None if data is None else bytes(data).decode("utf-8", "replace")
     told = described.bytes if described else None
     return FinalAnswer(described is not None, data is not None, told, None if data is None else len(data), text)
-
-
-def content_texts(window: Window) -> dict[str, str]:
-    """How each entry of a window reads, by `region/index`."""
-    return {f"{r.name}/{n}": text_of(e.content) for r in window.regions for n, e in enumerate(r.entries)}

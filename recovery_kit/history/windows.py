@@ -153,11 +153,6 @@ def _charged(part: Part) -> str:
 # Names of windows.
 
 
-def engine_form(window: Window) -> dict[str, Any]:
-    """A window as the engine would write it: kind and taint filled in, empty and absent members left out."""
-    return dict(msgspec.json.decode(msgspec.json.encode(plain(window))))
-
-
 def window_sha256(window: Window) -> str:
     """Digest of a window, the way expected windows are stated: SHA-256 of its JSON with sorted keys."""
     return hashlib.sha256(orjson.dumps(_plain_numbers(window), option=orjson.OPT_SORT_KEYS)).hexdigest()
